@@ -1,0 +1,5 @@
+// All operators of the onnx dialect.
+// SPDX-License-Identifier: Apache-2.0
+include "dialects/Onnx/OnnxConstant.td"
+include "dialects/Onnx/OnnxElementwise.td"
+include "dialects/Onnx/OnnxMatMul.td"

@@ -1,0 +1,25 @@
+// Pass convert-onnx-to-linalg.
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/Raise/OnnxLowering.h"
+#include "passes/Raise/Passes.h"
+
+using namespace mlir;
+
+namespace farskip {
+#define GEN_PASS_DEF_CONVERTONNXTOLINALGPASS
+#include "passes/Raise/Passes.h.inc"
+
+namespace {
+struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxToLinalgPass> {
+  void runOnOperation() override {
+    OnnxLoweringRegistry registry;
+    populateConstantLowerings(registry);
+    populateElementwiseLowerings(registry);
+    populateMatMulLowerings(registry);
+    SymbolicShapes shapes;
+    if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, &getContext()).run(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace farskip
