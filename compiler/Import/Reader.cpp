@@ -4,7 +4,9 @@
 
 #include "compiler/Import/Check.h"
 #include "compiler/Import/ExternalData.h"
+#include "compiler/Import/Inline.h"
 #include "compiler/Import/Parser.h"
+#include "compiler/Import/Sort.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -68,6 +70,11 @@ static Error readInto(Model &model, const std::string &path, const ImportOptions
     return failure("is not an ONNX model: " + hint);
   }
   if (Error error = checkModel(model, sink))
+    return error;
+  FreshNames names(model);
+  if (Error error = inlineFunctions(model, names, options))
+    return error;
+  if (Error error = sortModel(model, sink))
     return error;
   return Error::success();
 }
