@@ -1,0 +1,126 @@
+// The phases and their pipelines.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Phases.h"
+#include "dialects/Onnx/OnnxOps.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/AllInterfaces.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Lower/Passes.h"
+#include "passes/Raise/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace farskip;
+using namespace mlir;
+
+static constexpr StringLiteral kNames[] = {"import",  "model",      "connected", "raised",
+                                           "sharded", "overlapped", "buffers",   "llvm"};
+
+StringRef farskip::phaseName(Phase phase) { return kNames[static_cast<int>(phase)]; }
+
+std::optional<Phase> farskip::parsePhase(StringRef name) {
+  for (auto [i, known] : llvm::enumerate(kNames))
+    if (known == name)
+      return static_cast<Phase>(i);
+  return std::nullopt;
+}
+
+std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
+
+static void buildRaised(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+static void buildBuffers(OpPassManager &passes) {
+  passes.addPass(createLinalgElementwiseOpFusionPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createBindProgramPass());
+  passes.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = false;
+  passes.addPass(bufferization::createOneShotBufferizePass(options));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addNestedPass<func::FuncOp>(createPlanArenaPass());
+  passes.addPass(createOutlineKernelsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+static void buildLLVM(OpPassManager &passes) {
+  passes.addPass(createConvertRtToLLVMPass());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(memref::createExpandReallocPass());
+  passes.addPass(arith::createArithExpandOpsPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertIndexToLLVMPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createUBToLLVMConversionPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void farskip::buildPhase(OpPassManager &passes, Phase phase) {
+  switch (phase) {
+  case Phase::Raised:
+    return buildRaised(passes);
+  case Phase::Buffers:
+    return buildBuffers(passes);
+  case Phase::LLVM:
+    return buildLLVM(passes);
+  default:
+    return;
+  }
+}
+
+void farskip::registerPhasePipelines() {
+  for (auto [i, name] : llvm::enumerate(kNames)) {
+    auto phase = static_cast<Phase>(i);
+    if (phase == Phase::Import)
+      continue;
+    std::string argument = ("farskip-to-" + name).str();
+    std::string description = ("from the phase before to the phase " + name).str();
+    PassPipelineRegistration<>(argument, description, [phase](OpPassManager &passes) { buildPhase(passes, phase); });
+  }
+}
+
+void farskip::registerFarskipPasses() {
+  registerFarskipRaisePasses();
+  registerFarskipLowerPasses();
+}
+
+void farskip::registerFarskipDialects(DialectRegistry &registry) {
+  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
+  cf::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerAllDialectInterfaceImplementations(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerInferTypeOpInterfaceExternalModels(registry);
+}

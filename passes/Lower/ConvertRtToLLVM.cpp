@@ -1,0 +1,219 @@
+// Pass convert-rt-to-llvm.
+// SPDX-License-Identifier: Apache-2.0
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "passes/Lower/Passes.h"
+
+using namespace mlir;
+
+namespace farskip {
+#define GEN_PASS_DEF_CONVERTRTTOLLVMPASS
+#include "passes/Lower/Passes.h.inc"
+
+namespace {
+
+struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> {
+  LLVMTypeConverter *converter = nullptr;
+  Type pointer, i64;
+  int64_t messages = 0;
+  llvm::StringMap<std::string> messageNames;
+  llvm::StringMap<std::string> thunks;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    LLVMTypeConverter types(&getContext());
+    converter = &types;
+    pointer = LLVM::LLVMPointerType::get(&getContext());
+    i64 = IntegerType::get(&getContext(), 64);
+    messages = 0;
+    messageNames.clear();
+    thunks.clear();
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (!function.isExternal())
+        threadContext(function);
+    for (func::FuncOp function : functions) {
+      if (function.isExternal())
+        continue;
+      SmallVector<Operation *> ops;
+      function.walk([&](Operation *op) {
+        if (isa_and_nonnull<rt::RtDialect>(op->getDialect()))
+          ops.push_back(op);
+      });
+      for (Operation *op : ops)
+        convert(op, function.getArgument(0));
+    }
+  }
+
+  void threadContext(func::FuncOp function) {
+    (void)function.insertArgument(0, pointer, {}, function.getLoc());
+    function.walk([&](func::CallOp call) { call->insertOperands(0, function.getArgument(0)); });
+  }
+
+  LLVM::LLVMFuncOp declare(StringRef name, Type result, ArrayRef<Type> arguments) {
+    if (auto known = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return known;
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    return LLVM::LLVMFuncOp::create(builder, builder.getUnknownLoc(), name,
+                                    LLVM::LLVMFunctionType::get(result, arguments));
+  }
+
+  Value call(OpBuilder &b, Location loc, StringRef name, Type result, ValueRange arguments) {
+    Type type = result ? result : LLVM::LLVMVoidType::get(&getContext());
+    auto callee = declare(name, type, SmallVector<Type>(arguments.getTypes()));
+    auto op = LLVM::CallOp::create(b, loc, callee, arguments);
+    return result ? op.getResult() : Value();
+  }
+
+  Value constant(OpBuilder &b, Location loc, int64_t number) {
+    return LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(number));
+  }
+
+  /// Stack space for one value of `type`, at the entry of the function so that loops do not grow the stack.
+  Value space(Operation *op, Type type, int64_t count = 1) {
+    OpBuilder b = OpBuilder::atBlockBegin(&op->getParentOfType<func::FuncOp>().getBody().front());
+    return LLVM::AllocaOp::create(b, op->getLoc(), pointer, type, constant(b, op->getLoc(), count));
+  }
+
+  Value cast(OpBuilder &b, Location loc, Value value, Type type) {
+    return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+  }
+
+  /// A row-major memref over the bytes at `base`.
+  Value describe(OpBuilder &b, Location loc, Value base, MemRefType type) {
+    Type structure = converter->convertType(type);
+    Value d = LLVM::PoisonOp::create(b, loc, structure);
+    auto put = [&](Value v, ArrayRef<int64_t> at) { d = LLVM::InsertValueOp::create(b, loc, d, v, at); };
+    put(base, {0});
+    put(base, {1});
+    put(constant(b, loc, 0), {2});
+    int64_t stride = 1;
+    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+      put(constant(b, loc, type.getDimSize(axis)), {3, axis});
+      put(constant(b, loc, stride), {4, axis});
+      stride *= type.getDimSize(axis);
+    }
+    return cast(b, loc, d, type);
+  }
+
+  std::string message(StringRef text) {
+    std::string &name = messageNames[text];
+    if (name.empty()) {
+      name = "rt_message_" + std::to_string(messages++);
+      OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
+      std::string bytes = text.str();
+      bytes.push_back('\0');
+      LLVM::GlobalOp::create(b, b.getUnknownLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size()),
+                             /*isConstant=*/true, LLVM::Linkage::Internal, name, b.getStringAttr(bytes));
+    }
+    return name;
+  }
+
+  void convert(Operation *op, Value context) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    if (auto input = dyn_cast<rt::InputOp>(op)) {
+      auto type = llvm::cast<MemRefType>(input.getBuffer().getType());
+      Type structure = converter->convertType(type);
+      Value at = space(op, structure);
+      call(b, loc, "farskip_rt_input_get", {},
+           {context, constant(b, loc, input.getIndex()), constant(b, loc, type.getRank()), at});
+      input.replaceAllUsesWith(cast(b, loc, LLVM::LoadOp::create(b, loc, structure, at), type));
+    } else if (auto output = dyn_cast<rt::OutputOp>(op)) {
+      auto type = llvm::cast<MemRefType>(output.getBuffer().getType());
+      Type structure = converter->convertType(type);
+      Value at = space(op, structure);
+      LLVM::StoreOp::create(b, loc, cast(b, loc, output.getBuffer(), structure), at);
+      call(b, loc, "farskip_rt_output_set", {},
+           {context, constant(b, loc, output.getIndex()), constant(b, loc, type.getRank()), at});
+    } else if (auto weight = dyn_cast<rt::WeightOp>(op)) {
+      Value base =
+          call(b, loc, "farskip_rt_weight_get", pointer, {context, constant(b, loc, weight.getOffset())});
+      weight.replaceAllUsesWith(describe(b, loc, base, llvm::cast<MemRefType>(weight.getBuffer().getType())));
+    } else if (auto arena = dyn_cast<rt::ArenaOp>(op)) {
+      auto type = llvm::cast<MemRefType>(arena.getBuffer().getType());
+      Value bytes = cast(b, loc, arena.getBytes(), i64);
+      Value base = call(b, loc, "farskip_rt_arena_get", pointer, {context, bytes});
+      Value d = LLVM::PoisonOp::create(b, loc, converter->convertType(type));
+      d = LLVM::InsertValueOp::create(b, loc, d, base, ArrayRef<int64_t>{0});
+      d = LLVM::InsertValueOp::create(b, loc, d, base, ArrayRef<int64_t>{1});
+      d = LLVM::InsertValueOp::create(b, loc, d, constant(b, loc, 0), ArrayRef<int64_t>{2});
+      d = LLVM::InsertValueOp::create(b, loc, d, bytes, ArrayRef<int64_t>{3, 0});
+      d = LLVM::InsertValueOp::create(b, loc, d, constant(b, loc, 1), ArrayRef<int64_t>{4, 0});
+      arena.replaceAllUsesWith(cast(b, loc, d, type));
+    } else if (auto rank = dyn_cast<rt::RankOp>(op)) {
+      Value number = call(b, loc, "farskip_rt_rank_get", i64, {context});
+      rank.replaceAllUsesWith(cast(b, loc, number, b.getIndexType()));
+    } else if (auto check = dyn_cast<rt::CheckOp>(op)) {
+      convertCheck(b, check, context);
+    } else if (auto loop = dyn_cast<rt::ParallelForOp>(op)) {
+      convertParallelFor(b, loop, context);
+    }
+    op->erase();
+  }
+
+  void convertCheck(OpBuilder &b, rt::CheckOp op, Value context) {
+    Location loc = op.getLoc();
+    Value values = space(op, i64, std::max<int64_t>(1, op.getValues().size()));
+    Value wrong = arith::XOrIOp::create(b, loc, op.getCondition(),
+                                        arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    std::string name = message(op.getMessage());
+    auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(&branch.getThenRegion().front());
+    for (auto [i, value] : llvm::enumerate(op.getValues())) {
+      Value at = LLVM::GEPOp::create(b, loc, pointer, i64, values, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      LLVM::StoreOp::create(b, loc, cast(b, loc, value, i64), at);
+    }
+    Value text = LLVM::AddressOfOp::create(b, loc, pointer, name);
+    call(b, loc, "farskip_rt_run_fail", {}, {context, text, values, constant(b, loc, op.getValues().size())});
+  }
+
+  /// The function that the pool calls: unpacks the operands and calls the kernel.
+  std::string thunk(rt::ParallelForOp op, Type structure) {
+    std::string &name = thunks[op.getKernel()];
+    if (!name.empty())
+      return name;
+    name = (op.getKernel() + "_block").str();
+    OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+    Location loc = b.getUnknownLoc();
+    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, pointer, i64, i64}, {}));
+    function.setPrivate();
+    b.setInsertionPointToStart(function.addEntryBlock());
+    SmallVector<Value> arguments{function.getArgument(0), cast(b, loc, function.getArgument(2), b.getIndexType()),
+                                 cast(b, loc, function.getArgument(3), b.getIndexType())};
+    if (!op.getArgs().empty()) {
+      Value all = LLVM::LoadOp::create(b, loc, structure, function.getArgument(1));
+      for (auto [i, argument] : llvm::enumerate(op.getArgs())) {
+        Value part = LLVM::ExtractValueOp::create(b, loc, all, ArrayRef<int64_t>{static_cast<int64_t>(i)});
+        arguments.push_back(part.getType() == argument.getType() ? part : cast(b, loc, part, argument.getType()));
+      }
+    }
+    func::CallOp::create(b, loc, op.getKernel(), TypeRange{}, arguments);
+    func::ReturnOp::create(b, loc);
+    return name;
+  }
+
+  void convertParallelFor(OpBuilder &b, rt::ParallelForOp op, Value context) {
+    Location loc = op.getLoc();
+    SmallVector<Type> parts;
+    for (Value argument : op.getArgs())
+      parts.push_back(converter->convertType(argument.getType()));
+    Type structure = LLVM::LLVMStructType::getLiteral(&getContext(), parts);
+    std::string name = thunk(op, structure);
+    Value at = space(op, structure);
+    Value all = LLVM::PoisonOp::create(b, loc, structure);
+    for (auto [i, argument] : llvm::enumerate(op.getArgs())) {
+      Value part = argument.getType() == parts[i] ? Value(argument) : cast(b, loc, argument, parts[i]);
+      all = LLVM::InsertValueOp::create(b, loc, all, part, ArrayRef<int64_t>{static_cast<int64_t>(i)});
+    }
+    if (!parts.empty())
+      LLVM::StoreOp::create(b, loc, all, at);
+    auto type = FunctionType::get(&getContext(), {pointer, pointer, i64, i64}, {});
+    Value function = func::ConstantOp::create(b, loc, type, FlatSymbolRefAttr::get(&getContext(), name));
+    call(b, loc, "farskip_rt_parallel_for", {},
+         {context, constant(b, loc, 0), cast(b, loc, op.getCount(), i64), cast(b, loc, op.getGrain(), i64),
+          cast(b, loc, function, pointer), at});
+  }
+};
+
+} // namespace
+} // namespace farskip

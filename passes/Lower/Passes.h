@@ -1,0 +1,31 @@
+// Passes of the phases `buffers` and `llvm`.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FARSKIP_PASSES_LOWER_PASSES_H
+#define FARSKIP_PASSES_LOWER_PASSES_H
+
+#include "dialects/Rt/RtOps.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+
+namespace farskip {
+
+/// The function that the run-time calls, once per run.
+inline constexpr llvm::StringLiteral kEntryName = "farskip_model_run";
+/// Module attribute: what the weights file holds (see bind-program).
+inline constexpr llvm::StringLiteral kWeightsAttr = "rt.weights";
+/// Bytes before the first weight in the weights file.
+inline constexpr int64_t kWeightsHeader = 64;
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Lower/Passes.h.inc"
+} // namespace farskip
+
+#endif

@@ -1,0 +1,62 @@
+// Passes of the phases `buffers` and `llvm`.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FARSKIP_PASSES_LOWER_PASSES_TD
+#define FARSKIP_PASSES_LOWER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BindProgramPass : Pass<"bind-program", "::mlir::ModuleOp"> {
+  let summary = "turn the function of tensors into a program that asks the run-time for its inputs and weights";
+  let description = [{
+    Expects `func @main` over tensors. Arguments become `rt.input`, results `rt.output`, `onnx.weight` becomes `rt.weight`
+    with an offset in the weights file. The module's attribute `rt.weights` lists what the weights file holds: file,
+    offset, length in the model's files, and the offset in the weights file, four numbers each.
+
+    ```mlir
+    func.func @main(%x: tensor<?xf32>) -> tensor<?xf32>
+    // becomes
+    func.func @farskip_model_run() { %0 = rt.input 0 : memref<?xf32> … rt.output 0, %y : memref<?xf32> }
+    ```
+  }];
+  let statistics = [Statistic<"weights", "weights", "weights bound">,
+                    Statistic<"shared", "shared-weights", "weights that stand in the file once for several uses">];
+  let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def PlanArenaPass : Pass<"plan-arena", "::mlir::func::FuncOp"> {
+  let summary = "place the buffers of a function in one arena";
+  let description = [{
+    Buffers whose lifetimes do not overlap share a place. A buffer whose size depends only on the program's inputs gets
+    its place at the start of the run, when the extents are known; the others (sizes that the data decides) stay
+    `memref.alloc` and are freed after their last use. Views are followed to find the last use.
+  }];
+  let statistics = [Statistic<"placed", "buffers-in-arena", "buffers placed in the arena">,
+                    Statistic<"slots", "arena-slots", "places that the buffers share">,
+                    Statistic<"dynamic", "buffers-from-heap", "buffers whose size the data decides">];
+  let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "move each structured operation on buffers into a function of its own, shared where equal";
+  let description = [{
+    Each linalg operation becomes a call `rt.parallel_for @kernel`, the kernel being loops over a block of the outermost
+    parallel dimension. Kernels that are equal but for their operands are one function, so the size of the code does not
+    grow with the number of layers. In reductions the innermost loop is the last parallel dimension where that makes the
+    accesses contiguous; each element is still one chain in the order of the reduction.
+  }];
+  let statistics = [Statistic<"calls", "kernel-calls", "operations outlined">,
+                    Statistic<"kernels", "kernels", "different kernels">];
+  let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::affine::AffineDialect"];
+}
+
+def ConvertRtToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "turn rt operations into calls of the C interface and thread the context through all functions";
+  let description = [{
+    Every function gets the run-time's context as first argument. Memrefs pass as descriptors.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif
