@@ -65,6 +65,7 @@ static void buildBuffers(OpPassManager &passes) {
 
 static void buildLLVM(OpPassManager &passes) {
   passes.addPass(createConvertRtToLLVMPass());
+  passes.addPass(createLowerExpandShapePass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createSCFToControlFlowPass());

@@ -1,11 +1,13 @@
 // From the reader's graph to a module of the onnx dialect.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Builder/OnnxBuilder.h"
+#include "compiler/Import/Diagnostics.h"
 #include "dialects/Onnx/OnnxOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 namespace reader = farskip::onnx::reader;
@@ -68,16 +70,16 @@ public:
       return error;
     std::string diagnostics;
     // Errors of the shape analysis and the verifier, as text of one llvm::Error.
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) -> LogicalResult {
       if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-        return failure2();
+        return mlir::failure();
       if (diagnostics.empty()) {
         llvm::raw_string_ostream os(diagnostics);
         if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
           os << "node " << reader::quoted(name.getName()) << ": ";
         os << diagnostic;
       }
-      return success();
+      return mlir::success();
     });
     if (llvm::Error error = buildMain())
       return error;
@@ -91,8 +93,6 @@ public:
   }
 
 private:
-  static LogicalResult failure2() { return mlir::failure(); }
-
   static std::string operationName(const reader::Node &node) {
     return ("onnx." + llvm::Twine(node.domain == "com.microsoft" ? "ms." : "") + node.opType).str();
   }
@@ -111,14 +111,18 @@ private:
       size_t count = 0;
       llvm::StringRef first;
     };
-    llvm::MapVector<std::string, Missing> missing;
+    std::vector<std::pair<std::string, Missing>> missing;
+    llvm::StringMap<size_t> places;
     for (const reader::Node &node : model.graph.nodes) {
       if (operation(node))
         continue;
       std::string key = (llvm::Twine(node.domain.empty() ? "ai.onnx" : reader::escaped(node.domain)) + "." +
                          reader::escaped(node.opType) + " version " + llvm::Twine(node.opset))
                             .str();
-      Missing &entry = missing[key];
+      auto [at, inserted] = places.try_emplace(key, missing.size());
+      if (inserted)
+        missing.push_back({key, {}});
+      Missing &entry = missing[at->second].second;
       if (!entry.count++)
         entry.first = node.name;
     }
@@ -378,8 +382,8 @@ private:
         return error;
       Type element = elementType(context, given->tensor->type);
       if (!element)
-        return failure(where + "attribute '" + field.name + "' has element type " +
-                       reader::name(given->tensor->type) + ", which is not supported");
+        return failure(where + "attribute '" + field.name + "' has element type " + reader::name(given->tensor->type) +
+                       ", which is not supported");
       value = constantOf(*given->tensor, RankedTensorType::get(given->tensor->dims, element));
     }
     }

@@ -24,7 +24,7 @@ def Rt_InputOp : Rt_Op<"input", [Pure]> {
   let assemblyFormat = "$index attr-dict `:` type($buffer)";
 }
 
-def Rt_OutputOp : Rt_Op<"output"> {
+def Rt_OutputOp : Rt_Op<"output", [MemoryEffects<[MemWrite]>]> {
   let summary = "hands this rank's part of a program output to the run-time, which copies it";
   let arguments = (ins I64Attr:$index, Arg<AnyMemRef, "", [MemRead]>:$buffer);
   let assemblyFormat = "$index `,` $buffer attr-dict `:` type($buffer)";

@@ -51,6 +51,15 @@ def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
                            "::mlir::affine::AffineDialect"];
 }
 
+def LowerExpandShapePass : Pass<"lower-expand-shape"> {
+  let summary = "write memref.expand_shape as memref.reinterpret_cast";
+  let description = [{
+    Upstream's expand-strided-metadata (22.1) takes at most one dynamic extent per group and crashes on two; an expansion
+    of batch times sequence has two.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ConvertRtToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
   let summary = "turn rt operations into calls of the C interface and thread the context through all functions";
   let description = [{
