@@ -7,6 +7,7 @@
 #include "compiler/Import/Inline.h"
 #include "compiler/Import/Parser.h"
 #include "compiler/Import/Sort.h"
+#include "compiler/Import/Upgrade.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ static Error readInto(Model &model, const std::string &path, const ImportOptions
     return error;
   if (Error error = sortModel(model, sink))
     return error;
-  return Error::success();
+  return upgradeModel(model, names);
 }
 
 Expected<Model> readModel(StringRef path, const ImportOptions &options, DiagnosticSink sink) {
