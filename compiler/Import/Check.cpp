@@ -47,7 +47,7 @@ Error Checker::checkImports(ArrayRef<OpsetImport> imports) {
       if (&other != &import && other.domain == import.domain && other.version != import.version)
         return failure("opset import of domain " + quoted(import.domain) + " has two versions, " +
                        Twine(import.version) + " and " + Twine(other.version));
-    if (import.domain.empty() && (import.version < minOpset || import.version > maxOpset))
+    if (import.domain.empty() && (import.version < 1 || import.version > maxOpset))
       return failure("opset " + Twine(import.version) + " of the default domain is not supported; supported: " +
                      Twine(minOpset) + " to " + Twine(maxOpset));
     if (import.domain == microsoftDomain && import.version != microsoftOpset)

@@ -7,7 +7,7 @@
 
 namespace farskip::onnx::reader {
 
-/// Supported versions, both ends included.
+/// Supported versions, both ends included. An opset below minOpset is fine for operators that did not change up to it.
 constexpr int64_t minIrVersion = 3, maxIrVersion = 14;
 constexpr int64_t minOpset = 7, maxOpset = 28;
 constexpr int64_t microsoftOpset = 1;

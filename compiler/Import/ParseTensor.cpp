@@ -280,7 +280,7 @@ Error Parser::storeTensor(Bytes bytes, const TensorFields &fields, Tensor &tenso
   if (tensor.type == DataType::Bool)
     for (char byte : model.bytes(tensor))
       if (byte != 0 && byte != 1)
-        return failure("a bool has the byte " + Twine(static_cast<unsigned char>(byte)) + "; it has to be 0 or 1");
+        return failure("a bool has the byte " + Twine(static_cast<unsigned>(static_cast<unsigned char>(byte))) + "; it has to be 0 or 1");
   return Error::success();
 }
 
