@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 """Compares results of the black-box checks with the lists of names that must pass.
 
-    check.py RESULTS        RESULTS is the folder that .ci/run fills, build/ci
-
 A listed name that failed or was not reached is a failure; a name that passes and is not listed is printed as new.
 The last line is "N passed, N failed" and counts the listed names.
 """
 # SPDX-License-Identifier: Apache-2.0
+import argparse
 import sys
 
-from results import PROGRAMS, read_expected, read_results
+from results import FOLDER, PROGRAMS, read_expected, read_results
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", help="the folder that .ci/run fills, build/ci")
+    parser.add_argument("--lists", default=FOLDER, help="the folder of the lists (default: this program's)")
+    arguments = parser.parse_args()
     passed = failed = 0
     for program in PROGRAMS:
-        found, expected = read_results(sys.argv[1], program), read_expected(program)
+        found, expected = read_results(arguments.results, program), read_expected(arguments.lists, program)
         lost = sorted(name for name in expected if not found.get(name))
         new = sorted(name for name, good in found.items() if good and name not in expected)
         open_ones = sum(not good for name, good in found.items() if name not in expected)

@@ -50,7 +50,7 @@ def read_results(folder, program):
     return found
 
 
-def read_expected(program):
-    """The set of names in NAME.txt; empty where there is no list yet."""
-    path = FOLDER / f"{program}.txt"
+def read_expected(folder, program):
+    """The set of names in the program's list; empty where there is no list yet."""
+    path = pathlib.Path(folder) / f"{program}.txt"
     return set(path.read_text().splitlines()) if path.exists() else set()
