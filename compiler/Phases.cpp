@@ -21,15 +21,19 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Raise/Passes.h"
+#include "passes/Residual/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace farskip;
 using namespace mlir;
 
-static constexpr StringLiteral kNames[] = {"import",  "model",      "connected", "raised",
-                                           "sharded", "overlapped", "buffers",   "llvm"};
+static constexpr StringLiteral kNames[] = {"import",  "model",   "connected",
+                                           "raised",  "sharded", "overlapped",
+                                           "buffers", "llvm"};
 
-StringRef farskip::phaseName(Phase phase) { return kNames[static_cast<int>(phase)]; }
+StringRef farskip::phaseName(Phase phase) {
+  return kNames[static_cast<int>(phase)];
+}
 
 std::optional<Phase> farskip::parsePhase(StringRef name) {
   for (auto [i, known] : llvm::enumerate(kNames))
@@ -38,7 +42,9 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
   return std::nullopt;
 }
 
-std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
+std::string farskip::phaseNames() {
+  return llvm::join(std::begin(kNames), std::end(kNames), ", ");
+}
 
 static void buildRaised(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
@@ -84,8 +90,20 @@ static void buildLLVM(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
 }
 
-void farskip::buildPhase(OpPassManager &passes, Phase phase) {
+static void buildConnected(OpPassManager &passes, const PhaseOptions &options) {
+  if (options.farskip != "none")
+    passes.addNestedPass<func::FuncOp>(createSplitSkipNormsPass());
+  ConnectFarskipPassOptions connect;
+  connect.layers = options.farskip;
+  connect.part = options.farskipPart;
+  passes.addPass(createConnectFarskipPass(connect));
+}
+
+void farskip::buildPhase(OpPassManager &passes, Phase phase,
+                         const PhaseOptions &options) {
   switch (phase) {
+  case Phase::Connected:
+    return buildConnected(passes, options);
   case Phase::Raised:
     return buildRaised(passes);
   case Phase::Buffers:
@@ -103,22 +121,29 @@ void farskip::registerPhasePipelines() {
     if (phase == Phase::Import)
       continue;
     std::string argument = ("farskip-to-" + name).str();
-    std::string description = ("from the phase before to the phase " + name).str();
-    PassPipelineRegistration<>(argument, description, [phase](OpPassManager &passes) { buildPhase(passes, phase); });
+    std::string description =
+        ("from the phase before to the phase " + name).str();
+    PassPipelineRegistration<>(
+        argument, description,
+        [phase](OpPassManager &passes) { buildPhase(passes, phase); });
   }
 }
 
 void farskip::registerFarskipPasses() {
   registerFarskipRaisePasses();
   registerFarskipLowerPasses();
+  registerFarskipResidualPasses();
 }
 
 void farskip::registerFarskipDialects(DialectRegistry &registry) {
-  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
+  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect,
+                  arith::ArithDialect, bufferization::BufferizationDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
-  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerAllDialectInterfaceImplementations(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);

@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
+#include <string>
 
 namespace farskip {
 
@@ -17,8 +18,14 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// "import, model, …", for messages.
 std::string phaseNames();
 
+/// What the pipelines are built for.
+struct PhaseOptions {
+  std::string farskip = "none";     ///< layers to put into FarSkip form
+  std::string farskipPart = "both"; ///< both, attention or moe
+};
+
 /// Adds the passes that lead from the phase before to `phase`.
-void buildPhase(mlir::OpPassManager &passes, Phase phase);
+void buildPhase(mlir::OpPassManager &passes, Phase phase, const PhaseOptions &options = {});
 
 /// Registers one pipeline per phase, `farskip-to-<phase>`, and all passes and dialects of the compiler.
 void registerPhasePipelines();
