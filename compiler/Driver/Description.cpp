@@ -57,6 +57,24 @@ static json::Object port(StringAttr name, RankedTensorType type,
                       {"role", ""}};
 }
 
+/// Tokens are the rank-2 indices into a table of embeddings, perhaps through a
+/// cast.
+static bool isTokens(BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (!type.getElementType().isInteger(64) || type.getRank() != 2)
+    return false;
+  for (OpOperand &use : argument.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getName().getStringRef() != "onnx.Gather" ||
+        use.getOperandNumber() != 1)
+      continue;
+    auto table = cast<RankedTensorType>(user->getOperand(0).getType());
+    if (table.getRank() == 2 && isa<FloatType>(table.getElementType()))
+      return true;
+  }
+  return false;
+}
+
 std::string farskip::describeProgram(ModuleOp module,
                                      const DriverOptions &options) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -67,6 +85,8 @@ std::string farskip::describeProgram(ModuleOp module,
                               cast<RankedTensorType>(argument.getType()),
                               main.getArgAttrOfType<ArrayAttr>(i, "onnx.dims"));
     input["used"] = !argument.use_empty();
+    if (isTokens(argument))
+      input["role"] = "tokens";
     inputs.push_back(std::move(input));
   }
   for (auto [i, type] : llvm::enumerate(main.getResultTypes()))

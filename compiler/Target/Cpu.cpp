@@ -141,7 +141,8 @@ llvm::Error farskip::linkExecutable(llvm::StringRef object,
   if (!llvm::sys::fs::exists(runtime))
     return failure("the run-time library is not at " + runtime);
   llvm::SmallVector<llvm::StringRef> arguments{
-      *driver, object, runtime, "-o", output, "-lm", "-lpthread"};
+      *driver, object, runtime,     "-o",
+      output,  "-lm",  "-lpthread", "-Wl,--gc-sections"};
   if (llvm::StringRef(*driver).ends_with("clang++-22"))
     arguments.push_back("-fuse-ld=lld");
   std::string message;

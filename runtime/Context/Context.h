@@ -1,0 +1,85 @@
+// The state of one rank while the program runs: what `farskip_rt_context`
+// points to. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/Model/Description.h"
+#include "runtime/Pool/Pool.h"
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace farskip::runtime {
+
+/// A row-major tensor in memory that it owns, 64-byte aligned.
+class Buffer {
+public:
+  Buffer() = default;
+  Buffer(Buffer &&other) { *this = std::move(other); }
+  Buffer &operator=(Buffer &&other) {
+    std::swap(memory, other.memory);
+    std::swap(capacity, other.capacity);
+    std::swap(shape, other.shape);
+    std::swap(bytes, other.bytes);
+    return *this;
+  }
+  ~Buffer();
+
+  /// False when there is no memory.
+  bool allocate(std::vector<int64_t> shape, int64_t itemBytes);
+  char *data() const { return memory; }
+
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+
+private:
+  char *memory = nullptr;
+  uint64_t capacity = 0;
+};
+
+/// The mapped weights file.
+class Weights {
+public:
+  ~Weights();
+  /// Maps `path` and checks its size and build id against the program's.
+  Status map(const std::string &path, const Description &description);
+  const char *data() const { return mapped; }
+
+private:
+  const char *mapped = nullptr;
+  uint64_t size = 0;
+};
+
+/// Where a rank says why it ended, visible to the process that started it.
+struct Report {
+  int code;
+  char message[1024];
+};
+
+struct Context {
+  const Description *description = nullptr;
+  const Weights *weights = nullptr;
+  const std::vector<Buffer> *inputs = nullptr;
+  int64_t rank = 0, ranks = 1;
+  std::unique_ptr<Pool> pool;
+  std::vector<Buffer>
+      slices; ///< this rank's inputs where they are not the whole ones
+  std::vector<Buffer> outputs;
+  Buffer arena;
+  Report *report = nullptr; ///< null in the process that the user started
+
+  /// Ends this process with an error: printed, or left in the report.
+  [[noreturn]] void fail(int code, const std::string &message);
+};
+
+/// The block of `extent` that belongs to `rank`: first index and length.
+/// Lengths differ by at most one, longer first.
+struct Block {
+  int64_t first, length;
+};
+inline Block blockOf(int64_t extent, int64_t rank, int64_t ranks) {
+  int64_t each = extent / ranks, more = extent % ranks;
+  return {rank * each + (rank < more ? rank : more), each + (rank < more)};
+}
+
+} // namespace farskip::runtime
