@@ -5,6 +5,7 @@
 #include "llvm/ADT/CachedHashString.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
@@ -28,10 +29,11 @@ public:
   Error run();
 
 private:
-  Error checkImports(ArrayRef<OpsetImport> imports);
+  using Imports = StringMap<int64_t>;
+  Error checkImports(ArrayRef<OpsetImport> list, Imports &imports);
   Error checkFunction(Function &function);
-  Error checkGraph(Graph &graph, ArrayRef<OpsetImport> imports, const Function *function);
-  Error checkNode(Node &node, ArrayRef<OpsetImport> imports, const Function *function);
+  Error checkGraph(Graph &graph, const Imports &imports, const Function *function);
+  Error checkNode(Node &node, const Imports &imports, const Function *function);
   Error checkInitializers(Graph &graph);
   Error checkInterface();
   Error bindDefaults();
@@ -41,12 +43,12 @@ private:
   StringSet<> functionDomains;
 };
 
-Error Checker::checkImports(ArrayRef<OpsetImport> imports) {
-  for (const OpsetImport &import : imports) {
-    for (const OpsetImport &other : imports)
-      if (&other != &import && other.domain == import.domain && other.version != import.version)
-        return failure("opset import of domain " + quoted(import.domain) + " has two versions, " +
-                       Twine(import.version) + " and " + Twine(other.version));
+Error Checker::checkImports(ArrayRef<OpsetImport> list, Imports &imports) {
+  for (const OpsetImport &import : list) {
+    auto [known, isNew] = imports.try_emplace(import.domain, import.version);
+    if (!isNew && known->second != import.version)
+      return failure("opset import of domain " + quoted(import.domain) + " has two versions, " + Twine(known->second) +
+                     " and " + Twine(import.version));
     if (import.domain.empty() && (import.version < 1 || import.version > maxOpset))
       return failure("opset " + Twine(import.version) + " of the default domain is not supported; supported: " +
                      Twine(minOpset) + " to " + Twine(maxOpset));
@@ -58,10 +60,10 @@ Error Checker::checkImports(ArrayRef<OpsetImport> imports) {
   return Error::success();
 }
 
-Error Checker::checkNode(Node &node, ArrayRef<OpsetImport> imports, const Function *function) {
-  const OpsetImport *import = find_if(imports, [&](const OpsetImport &i) { return i.domain == node.domain; });
+Error Checker::checkNode(Node &node, const Imports &imports, const Function *function) {
+  auto import = imports.find(node.domain);
   if (import != imports.end()) {
-    node.opset = static_cast<uint32_t>(import->version);
+    node.opset = static_cast<uint32_t>(import->second);
   } else if (!functionDomains.contains(node.domain)) {
     if (function || node.domain.empty())
       return failure(describe(node) + ": its domain " + quoted(node.domain) + " has no opset import" +
@@ -96,7 +98,7 @@ Error Checker::checkInitializers(Graph &graph) {
   return Error::success();
 }
 
-Error Checker::checkGraph(Graph &graph, ArrayRef<OpsetImport> imports, const Function *function) {
+Error Checker::checkGraph(Graph &graph, const Imports &imports, const Function *function) {
   if (Error error = checkInitializers(graph))
     return error;
   for (Node &node : graph.nodes)
@@ -109,7 +111,8 @@ Error Checker::checkFunction(Function &function) {
   auto wrong = [&](const Twine &what) { return failure("function " + quoted(function.name) + ": " + what); };
   if (function.name.empty())
     return failure("a function has no name");
-  if (Error error = checkImports(function.opsetImports))
+  Imports imports;
+  if (Error error = checkImports(function.opsetImports, imports))
     return wrong(toString(std::move(error)));
   StringSet<> names;
   auto unique = [&](StringRef name) { return !name.empty() && names.insert(name).second; };
@@ -126,7 +129,7 @@ Error Checker::checkFunction(Function &function) {
     if (!attribute.reference.empty() || attribute.graph)
       return wrong("the default of attribute " + quoted(attribute.name) + " is a reference or a graph");
   }
-  if (Error error = checkGraph(function.body, function.opsetImports, &function))
+  if (Error error = checkGraph(function.body, imports, &function))
     return wrong(toString(std::move(error)));
   return Error::success();
 }
@@ -198,7 +201,8 @@ Error Checker::run() {
                    " to " + Twine(maxIrVersion));
   if (model.opsetImports.empty())
     return failure("the model has no opset import");
-  if (Error error = checkImports(model.opsetImports))
+  Imports imports;
+  if (Error error = checkImports(model.opsetImports, imports))
     return error;
   if (model.hasTrainingInfo)
     sink({Severity::Warning, "training_info is ignored"});
@@ -206,7 +210,7 @@ Error Checker::run() {
     functionDomains.insert(function.domain);
   if (Error error = checkInterface())
     return error;
-  if (Error error = checkGraph(model.graph, model.opsetImports, nullptr))
+  if (Error error = checkGraph(model.graph, imports, nullptr))
     return error;
   for (Function &function : model.functions)
     if (Error error = checkFunction(function))

@@ -230,9 +230,12 @@ Expected<DataRef> ExternalData::resolve(ArrayRef<Property> entries, uint64_t byt
   if (!file)
     return failure("external data location " + quoted(*values[0]) + " " + toString(file.takeError()));
   uint64_t size = (*files)[*file].size;
-  if (length > size || offset > size - length)
+  if (length > size || offset > size - length) {
+    StringRef content((*files)[*file].data, size);
     return failure("external data file " + quoted(*values[0]) + " is too short: offset " + Twine(offset) +
-                   " + length " + Twine(length) + " is needed, it has " + Twine(size) + " bytes");
+                   " + length " + Twine(length) + " is needed, it has " + Twine(size) + " bytes" +
+                   (content.starts_with("version https://git-lfs") ? " (a Git LFS pointer: run 'git lfs pull')" : ""));
+  }
   return DataRef{*file, nullptr, offset, length};
 }
 

@@ -20,6 +20,8 @@ struct ImportOptions {
   unsigned maxGraphNesting = 32;                        ///< graphs within graphs, the main graph counts as 1
   unsigned maxFunctionDepth = 100;                      ///< functions that call functions
   unsigned maxRank = 64;                                ///< dims of a tensor
+  unsigned maxAttributes = 256;                         ///< of one node or function
+  uint64_t maxBoolBytes = uint64_t{256} << 20;          ///< all bool tensors together (their values are checked)
   uint64_t maxDenseSparseBytes = uint64_t{64} << 20;    ///< all densified sparse tensors together
   uint64_t maxStructureBytes = (uint64_t{3} << 30) / 2; ///< everything but mapped files
 };

@@ -49,10 +49,11 @@ private:
   const ImportOptions &options;
   FunctionTable table;
   uint64_t nodeCount = 0;
+  bool overBudget = false; ///< told by the next charge()
 };
 
 Error Inliner::charge(uint64_t bytes) {
-  if (model.arena->charge(bytes))
+  if (!overBudget && model.arena->charge(bytes))
     return Error::success();
   return failure("the inlined model needs more memory than the limit of " + Twine(model.arena->limit()) + " bytes");
 }
@@ -69,16 +70,17 @@ Error Inliner::emit(const Node &node, std::vector<Node> &out) {
 
 StringRef Inliner::childName(StringRef label, const Node &node) {
   constexpr size_t limit = 120; // calls nest, names must not grow with them
-  StringRef own = node.name.empty() ? node.opType : node.name;
-  std::string name = (label + "/" + own).str();
-  if (name.size() > limit)
-    name.resize(limit);
-  return model.arena->save(name);
+  std::string name = (label + "/" + (node.name.empty() ? node.opType : node.name)).str();
+  bool unique = !node.name.empty() && name.size() <= limit;
+  return unique ? model.arena->save(name) : names.make(name);
 }
 
 void Inliner::define(StringRef name, Instance &instance) {
-  if (!name.empty())
-    instance.values[CachedHashStringRef(name)] = names.make(name);
+  constexpr uint64_t nameCost = 160; // the name itself and its table entries
+  if (name.empty() || overBudget)
+    return;
+  overBudget = !model.arena->charge(nameCost);
+  instance.values[CachedHashStringRef(name)] = names.make(name);
 }
 
 /// The value of a reference: from the call, else the function's default.
@@ -178,7 +180,9 @@ Error Inliner::checkCall(const Node &call, const Function &callee) const {
 Error Inliner::inlineCall(const Node &call, Function &callee, unsigned nesting, std::vector<Node> &out) {
   if (Error error = checkCall(call, callee))
     return error;
-  Instance instance(callee, call.attributes, call.name.empty() ? callee.name : call.name);
+  if (Error error = charge((callee.inputs.size() + callee.outputs.size()) * sizeof(std::pair<StringRef, StringRef>)))
+    return error;
+  Instance instance(callee, call.attributes, call.name.empty() ? names.make(callee.name) : call.name);
   for (auto [index, formal] : enumerate(callee.inputs))
     instance.values[CachedHashStringRef(formal)] = index < call.inputs.size() ? call.inputs[index] : StringRef();
   // A result that is an input, or the same value as another result, needs a node of its own.
@@ -202,7 +206,7 @@ Error Inliner::inlineCall(const Node &call, Function &callee, unsigned nesting, 
       return failure(describe(call) + ": its output " + quoted(actual) + " is input " + quoted(formal) +
                      " of function " + quoted(callee.name) + ", which the call does not give");
     Node identity;
-    identity.name = call.name;
+    identity.name = names.make(instance.label);
     identity.opType = "Identity";
     identity.opset = maxOpset;
     identity.inputs = model.arena->copy(ArrayRef<StringRef>(from));

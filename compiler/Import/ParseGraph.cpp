@@ -115,6 +115,8 @@ Error Parser::parseNode(Bytes bytes, Node &node, unsigned depth) {
       node.opType = fields.bytes();
       break;
     case bytesField(5):
+      if (attributes.size() == options.maxAttributes)
+        return failure("it has more attributes than the limit of " + Twine(options.maxAttributes));
       if (Error charged = charge(sizeof(Attribute)))
         return charged;
       error = parseAttribute(fields.bytes(), attributes.emplace_back(), depth);

@@ -162,6 +162,8 @@ Error Parser::parseFunction(Bytes bytes, Function &function) {
       error = parseValueInfo(fields.bytes(), function.body.valueInfos.emplace_back());
       break;
     }
+    if (!error && function.attributes.size() + function.attributeDefaults.size() > options.maxAttributes)
+      error = failure("it has more attributes than the limit of " + Twine(options.maxAttributes));
     if (error)
       return inFunction(std::move(error));
   }

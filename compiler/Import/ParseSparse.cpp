@@ -3,8 +3,8 @@
 #include "compiler/Import/Parser.h"
 
 #include "compiler/Import/WireFormat.h"
-#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 

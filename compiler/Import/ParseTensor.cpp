@@ -3,7 +3,6 @@
 #include "compiler/Import/Parser.h"
 
 #include "compiler/Import/WireFormat.h"
-#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -278,9 +277,19 @@ Error Parser::storeTensor(Bytes bytes, const TensorFields &fields, Tensor &tenso
       return error;
   }
   if (tensor.type == DataType::Bool)
-    for (char byte : model.bytes(tensor))
-      if (byte != 0 && byte != 1)
-        return failure("a bool has the byte " + Twine(static_cast<unsigned>(static_cast<unsigned char>(byte))) + "; it has to be 0 or 1");
+    return checkBools(tensor);
+  return Error::success();
+}
+
+/// Generated code takes a bool's byte as it is, so it has to be 0 or 1.
+Error Parser::checkBools(const Tensor &tensor) {
+  boolBytes += tensor.data.length;
+  if (boolBytes > options.maxBoolBytes)
+    return failure("the bool tensors of the model have more bytes than the limit of " + Twine(options.maxBoolBytes));
+  for (char byte : model.bytes(tensor))
+    if (byte != 0 && byte != 1)
+      return failure("a bool has the byte " + Twine(static_cast<unsigned>(static_cast<unsigned char>(byte))) +
+                     "; it has to be 0 or 1");
   return Error::success();
 }
 

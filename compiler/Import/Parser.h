@@ -44,6 +44,7 @@ private:
   llvm::Error parseTensor(Bytes bytes, Tensor &tensor);
   llvm::Error scanTensor(Bytes bytes, TensorFields &fields);
   llvm::Error storeTensor(Bytes bytes, const TensorFields &fields, Tensor &tensor);
+  llvm::Error checkBools(const Tensor &tensor);
   llvm::Error convertTypedData(Bytes bytes, const TensorFields &fields, uint64_t entries, Tensor &tensor);
   // ParseSparse.cpp
   llvm::Error parseSparseTensor(Bytes bytes, Tensor &tensor);
@@ -64,7 +65,7 @@ private:
   const ImportOptions &options;
   uint32_t modelFile = 0;
   const char *modelBegin = nullptr;
-  uint64_t nodeCount = 0, denseSparseBytes = 0;
+  uint64_t nodeCount = 0, denseSparseBytes = 0, boolBytes = 0;
 };
 
 /// Domain names are kept as "" for "ai.onnx".

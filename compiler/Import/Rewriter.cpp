@@ -149,7 +149,8 @@ StringRef Rewriter::create(StringRef op, ArrayRef<StringRef> inputs, const Node 
 void Rewriter::create(StringRef op, ArrayRef<StringRef> inputs, StringRef output, const Node &origin,
                       ArrayRef<Attribute> attributes) {
   Node node;
-  node.name = model.arena->save((origin.name.take_front(120) + "/" + op).str());
+  // Node names have to differ as well for those who write the graph as ONNX again.
+  node.name = names.make((origin.name.take_front(60) + "/" + op).str());
   node.opType = op;
   node.opset = maxOpset;
   node.inputs = model.arena->copy(inputs);

@@ -46,8 +46,8 @@ Error Upgrader::checkVersion(const Node &node) const {
   if (versions.empty())
     return Error::success();
   if (versions.front() > node.opset)
-    return failure(describe(node) + ": the operator exists from opset " + Twine(static_cast<uint32_t>(versions.front())) +
-                   " on, it is used in opset " + Twine(node.opset));
+    return failure(describe(node) + ": the operator exists from opset " +
+                   Twine(static_cast<uint32_t>(versions.front())) + " on, it is used in opset " + Twine(node.opset));
   if (node.opset < minOpset && sinceVersion(node.opType, node.opset) != sinceVersion(node.opType, minOpset))
     return failure(describe(node) + ": the operator is used in opset " + Twine(node.opset) +
                    ", which has another form of it; supported: " + Twine(minOpset) + " to " + Twine(maxOpset));

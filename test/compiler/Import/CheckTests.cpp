@@ -125,6 +125,22 @@ TEST_F(CheckTest, Limits) {
   EXPECT_REFUSED(read(simpleModel(nodes), options), "limit of 100 bytes");
 }
 
+TEST_F(CheckTest, ManyAttributesAndImports) {
+  std::vector<Proto> attributes;
+  for (int i = 0; i < 257; ++i)
+    attributes.push_back(intAttr("a" + std::to_string(i), i));
+  EXPECT_REFUSED(readAttributes("Relu", attributes), "limit of 256");
+  attributes.pop_back();
+  EXPECT_READ(readAttributes("Relu", attributes));
+  attributes.back() = attributes.front();
+  EXPECT_REFUSED(readAttributes("Relu", attributes), "'a0' is there twice");
+
+  Proto proto = simpleModel({node("Relu", {"x"}, {"y"})});
+  for (int i = 0; i < 100000; ++i)
+    proto.message(8, opsetImport("d" + std::to_string(i), 1));
+  EXPECT_READ(read(proto));
+}
+
 TEST_F(CheckTest, GraphNesting) {
   auto nested = [&](int depth) {
     Proto inner = graph({.nodes = {node("Relu", {"x"}, {"i0"})},

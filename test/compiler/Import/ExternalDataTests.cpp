@@ -80,6 +80,11 @@ TEST_F(ExternalDataTest, EntriesAreChecked) {
   EXPECT_REFUSED(read(addModel(externalTensor("w", STRING, {3}, {{"location", "w.bin"}}))), "string");
 }
 
+TEST_F(ExternalDataTest, PointerInPlaceOfData) {
+  write("w.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n");
+  EXPECT_REFUSED(readEntries({{"location", "w.bin"}, {"offset", "4096"}}), "git lfs pull");
+}
+
 TEST_F(ExternalDataTest, OffsetsBeyondFourGigabytes) {
   fs::resize_file(folder / "w.bin", uintmax_t{5} << 30);
   EXPECT_READ(readEntries({{"location", "w.bin"}, {"offset", "4831838208"}, {"length", "12"}}));
