@@ -275,14 +275,12 @@ private:
                          operationName(node));
     SmallVector<int32_t> segments;
     size_t next = 0;
-    bool hasOptional = false;
     llvm::StringSet<> known;
     for (const onnx::Field &field : fields) {
       if (!field.isOperand()) {
         known.insert(field.name);
         continue;
       }
-      hasOptional |= field.kind == 'o';
       if (field.kind == 'v') {
         size_t first = next;
         for (; next < node.inputs.size(); ++next)
@@ -314,7 +312,7 @@ private:
       if (!field.isOperand())
         if (llvm::Error error = addAttribute(state, node, field, where))
           return error;
-    if (hasOptional)
+    if (operation(node)->hasTrait<OpTrait::AttrSizedOperandSegments>())
       state.addAttribute("operandSegmentSizes",
                          b.getDenseI32ArrayAttr(segments));
     if (llvm::Error error = addResults(state, node, where))

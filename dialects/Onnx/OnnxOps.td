@@ -3,3 +3,4 @@
 include "dialects/Onnx/OnnxConstant.td"
 include "dialects/Onnx/OnnxElementwise.td"
 include "dialects/Onnx/OnnxMatMul.td"
+include "dialects/Onnx/OnnxNorm.td"

@@ -16,6 +16,7 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateConstantLowerings(registry);
     populateElementwiseLowerings(registry);
     populateMatMulLowerings(registry);
+    populateNormLowerings(registry);
     SymbolicShapes shapes;
     if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, &getContext()).run(getOperation())))
       signalPassFailure();

@@ -84,6 +84,11 @@ public:
   using IndexBody = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, llvm::ArrayRef<mlir::Value>)>;
   mlir::Value generate(llvm::ArrayRef<SymbolicExpr> dims, mlir::Type element, IndexBody body);
 
+  /// Folds the axes for which `reduced` holds into `init`, in row-major order, one chain per element of the result. The
+  /// body gets the element and the value so far. The result has the other axes only.
+  mlir::Value reduce(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> dims, llvm::ArrayRef<bool> reduced,
+                     mlir::Value init, ScalarBody body);
+
   /// Nested loops over `extents` that carry tensors; the body returns the new ones. Returns the final ones.
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::Location, llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange carried)>;
@@ -127,6 +132,7 @@ std::string nodeName(mlir::Operation *op);
 void populateConstantLowerings(OnnxLoweringRegistry &registry);
 void populateElementwiseLowerings(OnnxLoweringRegistry &registry);
 void populateMatMulLowerings(OnnxLoweringRegistry &registry);
+void populateNormLowerings(OnnxLoweringRegistry &registry);
 
 } // namespace farskip
 

@@ -225,3 +225,24 @@ Value OnnxLowering::reshape(Value tensor, ArrayRef<SymbolicExpr> from, ArrayRef<
       builder, location, llvm::map_to_vector(to, [&](const SymbolicExpr &dim) { return sizeValue(dim); }));
   return tensor::ReshapeOp::create(builder, location, target, tensor, shape);
 }
+
+Value OnnxLowering::reduce(Value tensor, ArrayRef<SymbolicExpr> dims, ArrayRef<bool> reduced, Value init,
+                           ScalarBody body) {
+  int64_t rank = dims.size();
+  Dims kept;
+  SmallVector<AffineExpr> exprs;
+  SmallVector<utils::IteratorType> iterators;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    iterators.push_back(reduced[axis] ? utils::IteratorType::reduction : utils::IteratorType::parallel);
+    if (reduced[axis])
+      continue;
+    kept.push_back(dims[axis]);
+    exprs.push_back(builder.getAffineDimExpr(axis));
+  }
+  Value start = filled(kept, init);
+  auto generic = linalg::GenericOp::create(
+      builder, location, start.getType(), tensor, start,
+      ArrayRef{builder.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, exprs, builder.getContext())}, iterators,
+      [&](OpBuilder &b, Location at, ValueRange x) { linalg::YieldOp::create(b, at, body(b, at, x)); });
+  return generic.getResult(0);
+}
