@@ -24,6 +24,13 @@ struct Instance {
   DenseMap<CachedHashStringRef, StringRef> values;
 };
 
+uint64_t nameBytes(ArrayRef<StringRef> names) {
+  uint64_t bytes = 0;
+  for (StringRef name : names)
+    bytes += name.size();
+  return bytes;
+}
+
 class Inliner {
 public:
   Inliner(Model &model, FreshNames &names, const ImportOptions &options)
@@ -42,6 +49,7 @@ private:
   void define(StringRef name, Instance &instance);
   Error emit(const Node &node, std::vector<Node> &out);
   Error charge(uint64_t bytes);
+  Error tooManyNodes() const;
   StringRef childName(StringRef label, const Node &node);
 
   Model &model;
@@ -58,10 +66,14 @@ Error Inliner::charge(uint64_t bytes) {
   return failure("the inlined model needs more memory than the limit of " + Twine(model.arena->limit()) + " bytes");
 }
 
+Error Inliner::tooManyNodes() const {
+  return failure("the model has more nodes than the limit of " + Twine(options.maxNodes) +
+                 " once its functions are inlined");
+}
+
 Error Inliner::emit(const Node &node, std::vector<Node> &out) {
-  if (nodeCount++ == options.maxNodes)
-    return failure("the model has more nodes than the limit of " + Twine(options.maxNodes) +
-                   " once its functions are inlined");
+  if (nodeCount++ >= options.maxNodes)
+    return tooManyNodes();
   if (Error error = charge(sizeof(Node)))
     return error;
   out.push_back(node);
@@ -121,7 +133,12 @@ Error Inliner::cloneGraph(Attribute &attribute, Instance *instance) {
             info.type.hasShape && all_of(info.type.dims, [](const Dim &dim) { return dim.kind == Dim::Size; });
     return Error::success();
   }
+  nodeCount += to.nodes.size();
+  if (nodeCount > options.maxNodes)
+    return tooManyNodes();
   for (Node &node : to.nodes) {
+    if (Error error = charge(node.attributes.size() * sizeof(Attribute)))
+      return error;
     node.attributes = model.arena->copy(ArrayRef<Attribute>(node.attributes));
     for (Attribute &inner : node.attributes)
       if (inner.graph)
@@ -133,8 +150,10 @@ Error Inliner::cloneGraph(Attribute &attribute, Instance *instance) {
 
 /// Makes a node of the body one of the caller: names, attribute references, own copies of arrays.
 Error Inliner::instantiate(Node &node, Instance &instance) {
+  // Names are hashed anew for each copy of a body, so their length is work, if not memory.
   if (Error error = charge((node.inputs.size() + node.outputs.size()) * sizeof(StringRef) +
-                           node.attributes.size() * sizeof(Attribute) + 128))
+                           node.attributes.size() * sizeof(Attribute) + nameBytes(node.inputs) +
+                           nameBytes(node.outputs) + node.opType.size() + node.domain.size() + 128))
     return error;
   auto renamed = [&](ArrayRef<StringRef> list) {
     MutableArrayRef<StringRef> out = model.arena->copy(list);
@@ -180,7 +199,8 @@ Error Inliner::checkCall(const Node &call, const Function &callee) const {
 Error Inliner::inlineCall(const Node &call, Function &callee, unsigned nesting, std::vector<Node> &out) {
   if (Error error = checkCall(call, callee))
     return error;
-  if (Error error = charge((callee.inputs.size() + callee.outputs.size()) * sizeof(std::pair<StringRef, StringRef>)))
+  if (Error error = charge((callee.inputs.size() + callee.outputs.size()) * sizeof(std::pair<StringRef, StringRef>) +
+                           nameBytes(callee.inputs) + nameBytes(callee.outputs)))
     return error;
   Instance instance(callee, call.attributes, call.name.empty() ? names.make(callee.name) : call.name);
   for (auto [index, formal] : enumerate(callee.inputs))

@@ -41,7 +41,7 @@ public:
   /// Maps the regular file behind `descriptor` (which stays the caller's) and returns its index.
   llvm::Expected<uint32_t> map(int descriptor, uint64_t size, std::string path);
 
-  /// The bytes of a checked reference.
+  /// The bytes of a checked reference, little-endian and with no alignment to rely on.
   llvm::ArrayRef<char> bytes(const DataRef &data) const {
     if (data.isOwned())
       return {data.memory, static_cast<size_t>(data.length)};

@@ -148,6 +148,31 @@ TEST_F(FunctionTest, DepthAndExpansion) {
   EXPECT_REFUSED(read(chain(40, 2)), "limit of 1000000");
 }
 
+TEST_F(FunctionTest, LongNamesAreWorkToo) {
+  // 20000 calls of a body whose names have 100 kB: 2 GB to hash.
+  std::string longName(100000, 'n');
+  FunctionParts f = simple("F", {node("Relu", {"p"}, {longName}), node("Neg", {longName}, {"q"})});
+  std::vector<Proto> calls;
+  for (int i = 0; i < 20000; ++i)
+    calls.push_back(call("F", {"x"}, {i ? "v" + std::to_string(i) : "y"}));
+  EXPECT_REFUSED(read(withFunctions(calls, {f})), "more memory than the limit");
+}
+
+TEST_F(FunctionTest, GraphsGivenByTheCaller) {
+  GraphParts branch;
+  branch.nodes = {node("Relu", {"x"}, {"b"})};
+  branch.outputs = {valueInfo("b")};
+  FunctionParts f =
+      simple("F", {node("If", {"p"}, {"q"}, {refAttr("then_branch", "g", 5), refAttr("else_branch", "g", 5)})});
+  f.attributes = {"g"};
+  Result result = read(withFunctions({call("F", {"x"}, {"y"}, {graphAttr("g", graph(branch))})}, {f}));
+  ASSERT_TRUE(result.ok()) << result.error;
+  const Graph *then = result.node(0).attribute("then_branch")->graph;
+  const Graph *other = result.node(0).attribute("else_branch")->graph;
+  EXPECT_NE(then, other);
+  EXPECT_EQ(then->nodes[0].inputs[0], "x"); // the caller's value
+}
+
 TEST_F(FunctionTest, TwoOfOneSignature) {
   FunctionParts f = simple("F", {node("Relu", {"p"}, {"q"})});
   EXPECT_REFUSED(read(withFunctions({call("F", {"x"}, {"y"})}, {f, f})),
