@@ -103,8 +103,11 @@ Error Sorter::sort(Graph &graph, ArrayRef<StringRef> given, const Scope *outer, 
         continue;
       Captures &inner = nested[index];
       size_t before = inner.size();
-      if (Error error = sort(*attribute.graph, {}, &scope, inner))
-        return error;
+      if (Error error = sort(*attribute.graph, {}, &scope, inner)) {
+        std::string message = toString(std::move(error));
+        bool placed = StringRef(message).starts_with("in "); // the innermost node is enough
+        return failure(placed ? message : "in " + describe(node) + ": " + message);
+      }
       for (size_t i = before; i < inner.size(); ++i)
         if (Error error = read(inner[i].name, inner[i].reader ? *inner[i].reader : node))
           return error;

@@ -81,7 +81,8 @@ TEST_F(SortTest, InnerNamesMayHideOuterOnesOnlyWhenThatIsClear) {
     return model(graph(parts));
   };
   EXPECT_READ(read(main({node("Relu", {"z"}, {"x"})})));
-  EXPECT_REFUSED(read(main({node("Relu", {"x"}, {"x"})})), "not clear");
+  EXPECT_REFUSED(read(main({node("Relu", {"x"}, {"x"})})),
+                 "in node 'make_y' (If): node 'make_x' (Relu): it is not clear");
   EXPECT_REFUSED(read(main({node("Neg", {"x"}, {"t"}), node("Relu", {"z"}, {"x"})})), "not clear");
 }
 
