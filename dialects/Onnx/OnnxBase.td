@@ -33,9 +33,12 @@ def OnnxOpInterface : OpInterface<"OnnxOpInterface"> {
 // The kind of an attribute as the importer sees it: i f s (one), I F S (a list), t (a tensor).
 class OnnxAttr<string kind, bit required> { string onnxKind = kind; bit onnxRequired = required; }
 
-class Onnx_Int<int value> : DefaultValuedAttr<I64Attr, !cast<string>(value)>, OnnxAttr<"i", 0>;
-def Onnx_RequiredInt : ConfinedAttr<I64Attr, []>, OnnxAttr<"i", 1>;
-def Onnx_OptionalInt : OptionalAttr<I64Attr>, OnnxAttr<"i", 0>;
+// The accessor's type is signed, unlike I64Attr's.
+def Onnx_I64 : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit signless integer attribute">;
+
+class Onnx_Int<int value> : DefaultValuedAttr<Onnx_I64, !cast<string>(value)>, OnnxAttr<"i", 0>;
+def Onnx_RequiredInt : ConfinedAttr<Onnx_I64, []>, OnnxAttr<"i", 1>;
+def Onnx_OptionalInt : OptionalAttr<Onnx_I64>, OnnxAttr<"i", 0>;
 class Onnx_Float<string value> : DefaultValuedAttr<F32Attr, value>, OnnxAttr<"f", 0>;
 def Onnx_OptionalFloat : OptionalAttr<F32Attr>, OnnxAttr<"f", 0>;
 class Onnx_Str<string value> : DefaultValuedStrAttr<StrAttr, value>, OnnxAttr<"s", 0>;

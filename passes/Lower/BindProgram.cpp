@@ -36,8 +36,8 @@ struct BindProgramPass : impl::BindProgramPassBase<BindProgramPass> {
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     for (BlockArgument argument : body.getArguments()) {
       auto type = cast<RankedTensorType>(argument.getType());
-      Value buffer =
-          rt::InputOp::create(builder, argument.getLoc(), bufferOf(type), builder.getI64IntegerAttr(argument.getArgNumber()));
+      Value buffer = rt::InputOp::create(builder, argument.getLoc(), bufferOf(type),
+                                         builder.getI64IntegerAttr(argument.getArgNumber()));
       Value tensor = bufferization::ToTensorOp::create(builder, argument.getLoc(), type, buffer, /*restrict=*/true);
       argument.replaceAllUsesWith(tensor);
     }
@@ -63,8 +63,7 @@ struct BindProgramPass : impl::BindProgramPassBase<BindProgramPass> {
       ++weights;
       auto type = cast<RankedTensorType>(op.getOutput().getType());
       builder.setInsertionPoint(op);
-      Value buffer =
-          rt::WeightOp::create(builder, op.getLoc(), bufferOf(type), builder.getI64IntegerAttr(at->second));
+      Value buffer = rt::WeightOp::create(builder, op.getLoc(), bufferOf(type), builder.getI64IntegerAttr(at->second));
       op.replaceAllUsesWith(
           bufferization::ToTensorOp::create(builder, op.getLoc(), type, buffer, /*restrict=*/true).getResult());
       op.erase();

@@ -126,8 +126,7 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
       call(b, loc, "farskip_rt_output_set", {},
            {context, constant(b, loc, output.getIndex()), constant(b, loc, type.getRank()), at});
     } else if (auto weight = dyn_cast<rt::WeightOp>(op)) {
-      Value base =
-          call(b, loc, "farskip_rt_weight_get", pointer, {context, constant(b, loc, weight.getOffset())});
+      Value base = call(b, loc, "farskip_rt_weight_get", pointer, {context, constant(b, loc, weight.getOffset())});
       weight.replaceAllUsesWith(describe(b, loc, base, llvm::cast<MemRefType>(weight.getBuffer().getType())));
     } else if (auto arena = dyn_cast<rt::ArenaOp>(op)) {
       auto type = llvm::cast<MemRefType>(arena.getBuffer().getType());
@@ -154,8 +153,8 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
   void convertCheck(OpBuilder &b, rt::CheckOp op, Value context) {
     Location loc = op.getLoc();
     Value values = space(op, i64, std::max<int64_t>(1, op.getValues().size()));
-    Value wrong = arith::XOrIOp::create(b, loc, op.getCondition(),
-                                        arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    Value wrong =
+        arith::XOrIOp::create(b, loc, op.getCondition(), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
     std::string name = message(op.getMessage());
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
     b.setInsertionPointToStart(&branch.getThenRegion().front());

@@ -24,7 +24,7 @@ struct LowerExpandShapePass : impl::LowerExpandShapePassBase<LowerExpandShapePas
     MemRefType type = op.getResultType();
     auto [staticStrides, staticOffset] = type.getStridesAndOffset();
     auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, op.getSrc());
-    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(), strides(type.getRank());
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(), strides(type.getRank(), b.getIndexAttr(1));
     auto asValue = [&](OpFoldResult x) -> Value { return getValueOrCreateConstantIndexOp(b, loc, x); };
     for (auto [group, source] : llvm::zip(op.getReassociationIndices(), metadata.getStrides())) {
       Value stride = source;

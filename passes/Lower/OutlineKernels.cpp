@@ -43,6 +43,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    copiesToStructured(module);
     SmallVector<linalg::LinalgOp> ops;
     module.walk([&](linalg::LinalgOp op) {
       if (!op->getParentOfType<linalg::LinalgOp>())
@@ -52,6 +53,22 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       if (failed(outline(op)))
         return signalPassFailure();
     known.clear();
+  }
+
+  /// Copies are kernels like any other: strided ones too, and run in parallel.
+  void copiesToStructured(ModuleOp module) {
+    SmallVector<memref::CopyOp> copies;
+    module.walk([&](memref::CopyOp op) { copies.push_back(op); });
+    for (memref::CopyOp op : copies) {
+      OpBuilder b(op);
+      int64_t rank = cast<MemRefType>(op.getTarget().getType()).getRank();
+      AffineMap identity = b.getMultiDimIdentityMap(rank);
+      SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+      linalg::GenericOp::create(
+          b, op.getLoc(), TypeRange{}, op.getSource(), op.getTarget(), ArrayRef{identity, identity}, iterators,
+          [](OpBuilder &in, Location at, ValueRange x) { linalg::YieldOp::create(in, at, x[0]); });
+      op.erase();
+    }
   }
 
   LogicalResult outline(linalg::LinalgOp op) {
@@ -79,8 +96,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     SmallVector<Type> types{rewriter.getIndexType(), rewriter.getIndexType()};
     for (Value argument : arguments)
       types.push_back(argument.getType());
-    OwningOpRef<func::FuncOp> kernel = func::FuncOp::create(rewriter.getUnknownLoc(), "kernel",
-                                                            FunctionType::get(&getContext(), types, {}));
+    OwningOpRef<func::FuncOp> kernel =
+        func::FuncOp::create(rewriter.getUnknownLoc(), "kernel", FunctionType::get(&getContext(), types, {}));
     Block *body = kernel->addEntryBlock();
     IRMapping mapping;
     for (auto [argument, inside] : llvm::zip(arguments, body->getArguments().drop_front(2)))

@@ -115,6 +115,11 @@ struct PlanArenaPass : impl::PlanArenaPassBase<PlanArenaPass> {
       }
     OpBuilder b(&getContext());
     Location loc = getOperation().getLoc();
+    // A marker of its own: any operation, the first one included, may have to move before it.
+    b.setInsertionPoint(point);
+    Operation *marker = arith::ConstantIndexOp::create(b, loc, 0);
+    positions[marker] = positions[point];
+    point = marker;
     for (Buffer &buffer : buffers)
       for (Value size : buffer.alloc.getDynamicSizes())
         hoist(size, point);

@@ -17,6 +17,10 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateElementwiseLowerings(registry);
     populateMatMulLowerings(registry);
     populateNormLowerings(registry);
+    populateLayoutLowerings(registry);
+    populateIndexingLowerings(registry);
+    populateScatterLowerings(registry);
+    populateReduceLowerings(registry);
     SymbolicShapes shapes;
     if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, &getContext()).run(getOperation())))
       signalPassFailure();

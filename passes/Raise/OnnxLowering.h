@@ -97,6 +97,13 @@ public:
   /// Ends the run with a message, prefixed by the node's name, unless `condition` (i1) holds.
   void check(mlir::Value condition, const llvm::Twine &message, mlir::ValueRange values = {});
 
+  /// Ends the run when an element of the ONNX value is outside [-extent, extent).
+  void checkIndices(mlir::Value onnx, mlir::Value extent);
+  /// The same for the index tuples along the last axis, each position with its extent.
+  void checkTuples(mlir::Value onnx, llvm::ArrayRef<mlir::Value> extents);
+  /// A checked index, negative ones counted from the end, as an index value.
+  static mlir::Value wrapIndex(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index, mlir::Value extent);
+
   /// The same tensor with other dimensions; the element count is the same. `from` and `to` are its dimensions.
   mlir::Value reshape(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> from, llvm::ArrayRef<SymbolicExpr> to);
 
@@ -114,6 +121,7 @@ public:
                                 mlir::Type toOnnx);
 
 private:
+  void checkRange(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> dims, mlir::Value extent);
   mlir::Value symbol(SymbolicExpr::Symbol symbol);
 
   const OnnxLoweringRegistry &registry;
@@ -133,6 +141,10 @@ void populateConstantLowerings(OnnxLoweringRegistry &registry);
 void populateElementwiseLowerings(OnnxLoweringRegistry &registry);
 void populateMatMulLowerings(OnnxLoweringRegistry &registry);
 void populateNormLowerings(OnnxLoweringRegistry &registry);
+void populateLayoutLowerings(OnnxLoweringRegistry &registry);
+void populateIndexingLowerings(OnnxLoweringRegistry &registry);
+void populateScatterLowerings(OnnxLoweringRegistry &registry);
+void populateReduceLowerings(OnnxLoweringRegistry &registry);
 
 } // namespace farskip
 

@@ -18,31 +18,24 @@ namespace {
 /// Rebuilds the stream of one function layer by layer.
 class Connector {
 public:
-  Connector(func::FuncOp function, ResidualStream &stream,
-            ArrayRef<int64_t> selected, bool attention, bool moe)
-      : body(function.getBody().front()), stream(stream),
-        selected(selected.begin(), selected.end()), moveAttention(attention),
-        moveMoe(moe), b(body.getTerminator()) {}
+  Connector(func::FuncOp function, ResidualStream &stream, ArrayRef<int64_t> selected, bool attention, bool moe)
+      : body(function.getBody().front()), stream(stream), selected(selected.begin(), selected.end()),
+        moveAttention(attention), moveMoe(moe), b(body.getTerminator()) {}
 
   void run() {
     collectSlices();
     Value full = stream.begin, early = stream.begin; // R and N
     size_t next = 0;
     // Additions before the first layer belong to the embedding.
-    while (next < stream.chain.size() &&
-           stream.chain[next].op != stream.layers[0].attention->add)
+    while (next < stream.chain.size() && stream.chain[next].op != stream.layers[0].attention->add)
       full = early = stream.chain[next++].result;
     for (auto [k, layer] : llvm::enumerate(stream.layers))
       connect(k, layer, full, early);
     for (auto &[value, replacement] : exposed)
-      value.replaceUsesWithIf(replacement, [&](OpOperand &use) {
-        return use.getOwner() == body.getTerminator();
-      });
+      value.replaceUsesWithIf(replacement, [&](OpOperand &use) { return use.getOwner() == body.getTerminator(); });
     Value last = stream.chain.back().result;
     if (full != last)
-      last.replaceUsesWithIf(full, [&](OpOperand &use) {
-        return !isChainOrBlock(use.getOwner());
-      });
+      last.replaceUsesWithIf(full, [&](OpOperand &use) { return !isChainOrBlock(use.getOwner()); });
     sortTopologically(&body);
     eraseDead();
   }
@@ -60,8 +53,7 @@ private:
     for (const StreamLayer &layer : stream.layers) {
       add(layer.attention);
       llvm::DenseSet<Operation *> mlp;
-      for (const std::optional<SubBlock> *block :
-           {&layer.routed, &layer.shared, &layer.dense})
+      for (const std::optional<SubBlock> *block : {&layer.routed, &layer.shared, &layer.dense})
         if (*block) {
           llvm::DenseSet<Operation *> ops = stream.slice((*block)->value);
           mlp.insert(ops.begin(), ops.end());
@@ -73,9 +65,7 @@ private:
       chainOps.insert(addition.op);
   }
 
-  bool isChainOrBlock(Operation *op) const {
-    return chainOps.contains(op) || owners.contains(op);
-  }
+  bool isChainOrBlock(Operation *op) const { return chainOps.contains(op) || owners.contains(op); }
 
   /// Lets the blocks read `wanted` wherever they read the stream. Operations
   /// that a block of another kind uses too are cloned. Returns what the blocks'
@@ -87,17 +77,12 @@ private:
       ops.insert(slice.begin(), slice.end());
     }
     SmallVector<Operation *> ordered(ops.begin(), ops.end());
-    llvm::sort(ordered, [&](Operation *x, Operation *y) {
-      return positions.lookup(x) < positions.lookup(y);
-    });
+    llvm::sort(ordered, [&](Operation *x, Operation *y) { return positions.lookup(x) < positions.lookup(y); });
     IRMapping mapping;
     for (Operation *op : ordered) {
-      bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
-        return stream.sums.count(operand) && operand != wanted;
-      });
-      bool mapped = llvm::any_of(op->getOperands(), [&](Value operand) {
-        return mapping.contains(operand);
-      });
+      bool reads = llvm::any_of(op->getOperands(),
+                                [&](Value operand) { return stream.sums.count(operand) && operand != wanted; });
+      bool mapped = llvm::any_of(op->getOperands(), [&](Value operand) { return mapping.contains(operand); });
       if (!reads && !mapped)
         continue;
       Operation *target = op;
@@ -106,8 +91,7 @@ private:
         b.setInsertionPointAfter(op);
         target = b.clone(*op, mapping);
         rename(target);
-        for (auto [old, fresh] :
-             llvm::zip(op->getResults(), target->getResults()))
+        for (auto [old, fresh] : llvm::zip(op->getResults(), target->getResults()))
           mapping.map(old, fresh);
         owners[target] = 1;
       }
@@ -143,8 +127,7 @@ private:
   /// that one has another successor too.
   Value add(Value left, Value right, Operation *like, bool extra = false) {
     b.setInsertionPoint(body.getTerminator());
-    auto sum =
-        onnx::AddOp::create(b, like->getLoc(), left.getType(), left, right);
+    auto sum = onnx::AddOp::create(b, like->getLoc(), left.getType(), left, right);
     if (Attribute node = like->getAttr("onnx.node"))
       sum->setAttr("onnx.node", node);
     if (Attribute outputs = like->getAttr("onnx.outputs"))
@@ -158,14 +141,12 @@ private:
   void rename(Operation *op) {
     std::string suffix = "/farskip" + std::to_string(fresh++);
     auto node = op->getAttrOfType<StringAttr>("onnx.node");
-    op->setAttr("onnx.node",
-                b.getStringAttr((node ? node.getValue() : "") + suffix));
+    op->setAttr("onnx.node", b.getStringAttr((node ? node.getValue() : "") + suffix));
     if (auto outputs = op->getAttrOfType<ArrayAttr>("onnx.outputs")) {
       SmallVector<Attribute> names;
       for (Attribute output : outputs) {
         StringRef name = cast<StringAttr>(output).getValue();
-        names.push_back(
-            b.getStringAttr(name.empty() ? name.str() : name.str() + suffix));
+        names.push_back(b.getStringAttr(name.empty() ? name.str() : name.str() + suffix));
       }
       op->setAttr("onnx.outputs", b.getArrayAttr(names));
     }
@@ -174,8 +155,7 @@ private:
   void connect(int64_t k, StreamLayer &layer, Value &full, Value &early) {
     bool converted = selected.contains(k);
     Value before = full;
-    Value a = readFrom({layer.attention->value},
-                       converted && moveAttention ? early : full)[0];
+    Value a = readFrom({layer.attention->value}, converted && moveAttention ? early : full)[0];
     a = wrap(*layer.attention, a);
     Value middle = add(full, a, layer.attention->add); // R'
     Value m = converted && moveMoe ? before : middle;
@@ -183,10 +163,8 @@ private:
       Value d = readFrom({layer.dense->value}, m)[0];
       full = early = add(middle, wrap(*layer.dense, d), layer.dense->add);
     } else if (layer.routed && layer.shared) {
-      SmallVector<Value> parts =
-          readFrom({layer.shared->value, layer.routed->value}, m);
-      Value s = wrap(*layer.shared, parts[0]),
-            r = wrap(*layer.routed, parts[1]);
+      SmallVector<Value> parts = readFrom({layer.shared->value, layer.routed->value}, m);
+      Value s = wrap(*layer.shared, parts[0]), r = wrap(*layer.routed, parts[1]);
       // An unconverted layer keeps the association of the source.
       bool joint = layer.shared->add == layer.routed->add;
       early = add(middle, s, layer.shared->add, joint);
@@ -211,16 +189,13 @@ private:
       for (const ResidualStream::Addition &addition : stream.chain)
         if (addition.op == layer.routed->add)
           return addition.contribution;
-    return wrap(*layer.routed,
-                add(parts[0], parts[1], layer.routed->add, /*extra=*/true));
+    return wrap(*layer.routed, add(parts[0], parts[1], layer.routed->add, /*extra=*/true));
   }
 
   /// Program outputs that expose the stream keep the meaning "with everything
   /// so far".
   void record(const StreamLayer &layer, Value middle, Value full) {
-    const std::optional<SubBlock> &last = layer.routed  ? layer.routed
-                                          : layer.dense ? layer.dense
-                                                        : layer.attention;
+    const std::optional<SubBlock> &last = layer.routed ? layer.routed : layer.dense ? layer.dense : layer.attention;
     for (const ResidualStream::Addition &addition : stream.chain) {
       if (addition.op == layer.attention->add)
         exposed.push_back({addition.result, middle});
@@ -230,8 +205,7 @@ private:
   }
 
   void eraseDead() {
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
       if (op.use_empty() && isMemoryEffectFree(&op))
         op.erase();
   }
@@ -260,17 +234,15 @@ struct ConnectFarskipPass : impl::ConnectFarskipPassBase<ConnectFarskipPass> {
     bool wanted = layers != "none";
     if (!stream.found()) {
       if (wanted) {
-        module.emitError() << "no residual stream: " << stream.reason()
-                           << "; --farskip=" << layers << " cannot be applied";
+        module.emitError() << "no residual stream: " << stream.reason() << "; --farskip=" << layers
+                           << " cannot be applied";
         signalPassFailure();
       }
       return;
     }
-    llvm::Expected<SmallVector<int64_t>> selected =
-        parseSelection(layers, stream.layers.size());
+    llvm::Expected<SmallVector<int64_t>> selected = parseSelection(layers, stream.layers.size());
     if (!selected) {
-      module.emitError() << "--farskip: "
-                         << llvm::toString(selected.takeError());
+      module.emitError() << "--farskip: " << llvm::toString(selected.takeError());
       return signalPassFailure();
     }
     SmallVector<int64_t> all, native, convert;
@@ -286,18 +258,15 @@ struct ConnectFarskipPass : impl::ConnectFarskipPassBase<ConnectFarskipPass> {
     if (all.empty())
       return;
     if (!convert.empty() && !native.empty()) {
-      module.emitError()
-          << "layers " << layerList(native)
-          << " are already in FarSkip form and layers " << layerList(convert)
-          << " are not; converting a part of such a model is not supported";
+      module.emitError() << "layers " << layerList(native) << " are already in FarSkip form and layers "
+                         << layerList(convert) << " are not; converting a part of such a model is not supported";
       return signalPassFailure();
     }
     Builder b(&getContext());
     module->setAttr("farskip.layers", b.getStringAttr(layerList(all)));
     if (convert.empty()) {
       if (!selected->empty())
-        module.emitRemark()
-            << "layers " << layerList(native) << " are already in FarSkip form";
+        module.emitRemark() << "layers " << layerList(native) << " are already in FarSkip form";
       return;
     }
     module->setAttr("farskip.part", b.getStringAttr(part));

@@ -45,14 +45,11 @@ static std::optional<ResidualStream::Addition> asAddition(Operation *op) {
   if (is(op, {"Add"})) {
     if (op->getOperand(0).getType() != op->getOperand(1).getType())
       return std::nullopt;
-    return ResidualStream::Addition{op, op->getOperand(0), op->getOperand(1),
-                                    op->getResult(0)};
+    return ResidualStream::Addition{op, op->getOperand(0), op->getOperand(1), op->getResult(0)};
   }
-  if (is(op, {"ms.SkipSimplifiedLayerNormalization",
-              "ms.SkipLayerNormalization"}) &&
-      op->getNumResults() == 4 && !op->getResult(3).use_empty())
-    return ResidualStream::Addition{op, op->getOperand(1), op->getOperand(0),
-                                    op->getResult(3)};
+  if (is(op, {"ms.SkipSimplifiedLayerNormalization", "ms.SkipLayerNormalization"}) && op->getNumResults() == 4 &&
+      !op->getResult(3).use_empty())
+    return ResidualStream::Addition{op, op->getOperand(1), op->getOperand(0), op->getResult(3)};
   return std::nullopt;
 }
 
@@ -73,8 +70,7 @@ ResidualStream::ResidualStream(func::FuncOp function) {
 static llvm::DenseSet<Value> closure(Block &body, Value root) {
   llvm::DenseSet<Value> result{root};
   for (Operation &op : body)
-    if (llvm::any_of(op.getOperands(),
-                     [&](Value operand) { return result.contains(operand); }))
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return result.contains(operand); }))
       result.insert(op.result_begin(), op.result_end());
   return result;
 }
@@ -94,11 +90,9 @@ void ResidualStream::findChain(func::FuncOp function) {
       for (Value operand : {addition->stream, addition->contribution}) {
         auto type = dyn_cast<RankedTensorType>(operand.getType());
         Operation *source = operand.getDefiningOp();
-        bool constant = source && (is(source, {"Constant"}) ||
-                                   source->getNumOperands() == 0);
-        if (type && isa<FloatType>(type.getElementType()) &&
-            type.getRank() >= 2 && !constant && !results.contains(operand) &&
-            roots.size() < kMaxRoots)
+        bool constant = source && (is(source, {"Constant"}) || source->getNumOperands() == 0);
+        if (type && isa<FloatType>(type.getElementType()) && type.getRank() >= 2 && !constant &&
+            !results.contains(operand) && roots.size() < kMaxRoots)
           roots.insert(operand);
       }
     }
@@ -108,14 +102,12 @@ void ResidualStream::findChain(func::FuncOp function) {
     found[root] = {};
     SmallVector<Addition> adds;
     for (Addition addition : additions) {
-      bool first = found.count(addition.stream),
-           second = found.count(addition.contribution);
+      bool first = found.count(addition.stream), second = found.count(addition.contribution);
       if (first == second)
         continue;
       if (second)
         std::swap(addition.stream, addition.contribution);
-      if (!below.contains(addition.contribution) ||
-          addition.contribution.getType() != root.getType())
+      if (!below.contains(addition.contribution) || addition.contribution.getType() != root.getType())
         continue;
       SmallVector<Value> sum = found[addition.stream];
       sum.push_back(addition.contribution);
@@ -152,8 +144,7 @@ llvm::DenseSet<Operation *> ResidualStream::slice(Value value) const {
   while (!work.empty()) {
     Value at = work.pop_back_val();
     Operation *op = at.getDefiningOp();
-    if (!op || (isStreamRead(at) && at != value) || !dependent.contains(at) ||
-        !result.insert(op).second)
+    if (!op || (isStreamRead(at) && at != value) || !dependent.contains(at) || !result.insert(op).second)
       continue;
     for (Value operand : op->getOperands())
       work.push_back(operand);
@@ -162,9 +153,7 @@ llvm::DenseSet<Operation *> ResidualStream::slice(Value value) const {
 }
 
 bool ResidualStream::hasRouter(Value value) const {
-  return llvm::any_of(slice(value), [](Operation *op) {
-    return is(op, {"TopK", "ArgMax", "ms.MoE", "ms.QMoE"});
-  });
+  return llvm::any_of(slice(value), [](Operation *op) { return is(op, {"TopK", "ArgMax", "ms.MoE", "ms.QMoE"}); });
 }
 
 /// A softmax over products of two things that both depend on the stream (scores
@@ -172,8 +161,7 @@ bool ResidualStream::hasRouter(Value value) const {
 /// product with a weight.
 bool ResidualStream::hasAttention(Value value) const {
   for (Operation *op : slice(value)) {
-    if (is(op, {"Attention", "ms.GroupQueryAttention", "ms.MultiHeadAttention",
-                "ms.Attention", "LinearAttention"}))
+    if (is(op, {"Attention", "ms.GroupQueryAttention", "ms.MultiHeadAttention", "ms.Attention", "LinearAttention"}))
       return true;
     if (!is(op, {"Softmax"}))
       continue;
@@ -182,12 +170,10 @@ bool ResidualStream::hasAttention(Value value) const {
     while (!work.empty()) {
       Value at = work.pop_back_val();
       Operation *source = at.getDefiningOp();
-      if (!source || !dependent.contains(at) || isStreamRead(at) ||
-          !seen.insert(at).second)
+      if (!source || !dependent.contains(at) || isStreamRead(at) || !seen.insert(at).second)
         continue;
       if (is(source, {"MatMul", "Einsum", "Gemm", "ms.FusedMatMul"})) {
-        if (dependent.contains(source->getOperand(0)) &&
-            dependent.contains(source->getOperand(1)))
+        if (dependent.contains(source->getOperand(0)) && dependent.contains(source->getOperand(1)))
           return true;
         continue;
       }
@@ -201,8 +187,7 @@ bool ResidualStream::hasAttention(Value value) const {
 /// What may stand between an inner sum and the stream and distributes over it:
 /// returns the operand it applies to.
 static Value unwrap(Operation *op, const llvm::DenseSet<Value> &dependent) {
-  if (is(op,
-         {"Reshape", "Cast", "Identity", "Squeeze", "Unsqueeze", "Flatten"}))
+  if (is(op, {"Reshape", "Cast", "Identity", "Squeeze", "Unsqueeze", "Flatten"}))
     return op->getOperand(0);
   if (is(op, {"Mul", "Div"}) && !dependent.contains(op->getOperand(1)))
     return op->getOperand(0);
@@ -225,11 +210,9 @@ SmallVector<SubBlock> ResidualStream::split(Value contribution) const {
   while (Operation *op = at.getDefiningOp()) {
     if (std::optional<Addition> sum = asAddition(op); sum && is(op, {"Add"})) {
       SubBlock a = single(sum->stream), b = single(sum->contribution);
-      bool router =
-          a.kind == SubBlockKind::Routed && b.kind == SubBlockKind::Routed;
-      bool useful = a.kind != b.kind && !router &&
-                    dependent.contains(sum->stream) &&
-                    dependent.contains(sum->contribution);
+      bool router = a.kind == SubBlockKind::Routed && b.kind == SubBlockKind::Routed;
+      bool useful =
+          a.kind != b.kind && !router && dependent.contains(sum->stream) && dependent.contains(sum->contribution);
       if (!useful)
         break;
       if (a.kind == SubBlockKind::Routed && b.kind == SubBlockKind::Dense)
@@ -241,9 +224,7 @@ SmallVector<SubBlock> ResidualStream::split(Value contribution) const {
       a.sum = b.sum = sum->result;
       // Attention first, then shared, then routed: the order of a layer.
       auto order = [](const SubBlock &x) {
-        return x.kind == SubBlockKind::Attention ? 0
-               : x.kind == SubBlockKind::Routed  ? 2
-                                                 : 1;
+        return x.kind == SubBlockKind::Attention ? 0 : x.kind == SubBlockKind::Routed ? 2 : 1;
       };
       if (order(b) < order(a))
         std::swap(a, b);
@@ -311,19 +292,15 @@ void ResidualStream::findNative() {
         names.push_back(addition.contribution);
     return names;
   };
-  auto lacks = [&](const llvm::DenseSet<Value> &present,
-                   const SubBlock &block) {
-    return llvm::none_of(parts(block),
-                         [&](Value value) { return present.contains(value); });
+  auto lacks = [&](const llvm::DenseSet<Value> &present, const SubBlock &block) {
+    return llvm::none_of(parts(block), [&](Value value) { return present.contains(value); });
   };
   bool anyMoe = false;
   for (size_t k = 0; k < layers.size(); ++k) {
     StreamLayer &layer = layers[k];
     if (k && layers[k - 1].routed)
-      layer.staleAttention =
-          lacks(reads(*layer.attention), *layers[k - 1].routed);
-    const std::optional<SubBlock> &mlp =
-        layer.routed ? layer.routed : layer.dense;
+      layer.staleAttention = lacks(reads(*layer.attention), *layers[k - 1].routed);
+    const std::optional<SubBlock> &mlp = layer.routed ? layer.routed : layer.dense;
     if (mlp)
       layer.staleMoe = lacks(reads(*mlp), *layer.attention);
     anyMoe |= layer.staleAttention || (layer.isMoe() && layer.staleMoe);

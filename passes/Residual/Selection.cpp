@@ -11,15 +11,13 @@ static llvm::Error failure(const llvm::Twine &message) {
 
 static std::optional<int64_t> decimal(llvm::StringRef text) {
   int64_t number;
-  if (text.empty() || text.size() > 9 ||
-      text.find_first_not_of("0123456789") != llvm::StringRef::npos ||
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != llvm::StringRef::npos ||
       text.getAsInteger(10, number))
     return std::nullopt;
   return number;
 }
 
-llvm::Expected<llvm::SmallVector<int64_t>>
-farskip::parseSelection(llvm::StringRef text, int64_t count) {
+llvm::Expected<llvm::SmallVector<int64_t>> farskip::parseSelection(llvm::StringRef text, int64_t count) {
   auto invalid = [&] {
     return failure("'" + text +
                    "' is no selection of layers; valid are none, all, first:N, "
@@ -46,8 +44,7 @@ farskip::parseSelection(llvm::StringRef text, int64_t count) {
       return invalid();
     int64_t n = percent ? (*number * count + 99) / 100 : *number;
     if (n > count)
-      return failure("'" + text + "' selects " + llvm::Twine(n) +
-                     " layers, the model has " + llvm::Twine(count));
+      return failure("'" + text + "' selects " + llvm::Twine(n) + " layers, the model has " + llvm::Twine(count));
     range(first ? 0 : count - n, first ? n : count);
     return layers;
   }
@@ -55,14 +52,11 @@ farskip::parseSelection(llvm::StringRef text, int64_t count) {
   text.split(items, ',');
   for (llvm::StringRef item : items) {
     auto [low, high] = item.split('-');
-    std::optional<int64_t> from = decimal(low),
-                           to = item.contains('-') ? decimal(high) : from;
+    std::optional<int64_t> from = decimal(low), to = item.contains('-') ? decimal(high) : from;
     if (!from || !to || *from > *to)
       return invalid();
     if (*to >= count)
-      return failure("layer " + llvm::Twine(*to) +
-                     " does not exist, the model has " + llvm::Twine(count) +
-                     " layers");
+      return failure("layer " + llvm::Twine(*to) + " does not exist, the model has " + llvm::Twine(count) + " layers");
     range(*from, *to + 1);
   }
   llvm::sort(layers);
@@ -73,8 +67,7 @@ farskip::parseSelection(llvm::StringRef text, int64_t count) {
 llvm::Error farskip::checkSelection(llvm::StringRef text) {
   if (text.starts_with("first:") || text.starts_with("last:"))
     return parseSelection(text, 1000000000).takeError();
-  auto layers = text.find_first_of("0123456789") == 0
-                    ? parseSelection(text.take_front(64), 1000000000)
-                    : parseSelection(text, 1);
+  auto layers =
+      text.find_first_of("0123456789") == 0 ? parseSelection(text.take_front(64), 1000000000) : parseSelection(text, 1);
   return layers.takeError();
 }

@@ -15,9 +15,8 @@ struct SplitSkipNormsPass : impl::SplitSkipNormsPassBase<SplitSkipNormsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (op->getName().getStringRef() ==
-              "onnx.ms.SkipSimplifiedLayerNormalization" &&
-          !op->getResult(3).use_empty() && op->getNumOperands() == 3)
+      if (op->getName().getStringRef() == "onnx.ms.SkipSimplifiedLayerNormalization" && !op->getResult(3).use_empty() &&
+          op->getNumOperands() == 3)
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -29,23 +28,18 @@ struct SplitSkipNormsPass : impl::SplitSkipNormsPassBase<SplitSkipNormsPass> {
     OpBuilder b(op);
     auto outputs = op->getAttrOfType<ArrayAttr>("onnx.outputs");
     auto named = [&](unsigned i, StringRef suffix) -> Attribute {
-      StringAttr name = outputs && i < outputs.size()
-                            ? dyn_cast<StringAttr>(outputs[i])
-                            : StringAttr();
-      return name && !name.empty() ? name
-                                   : b.getStringAttr(nodeName(op) + suffix);
+      StringAttr name = outputs && i < outputs.size() ? dyn_cast<StringAttr>(outputs[i]) : StringAttr();
+      return name && !name.empty() ? name : b.getStringAttr(nodeName(op) + suffix);
     };
     Type type = op->getResult(3).getType();
-    auto sum = onnx::AddOp::create(b, op->getLoc(), type, op->getOperand(1),
-                                   op->getOperand(0));
+    auto sum = onnx::AddOp::create(b, op->getLoc(), type, op->getOperand(1), op->getOperand(0));
     sum->setAttr("onnx.node", b.getStringAttr(nodeName(op) + "/sum"));
     sum->setAttr("onnx.outputs", b.getArrayAttr({named(3, "/sum")}));
     OperationState state(op->getLoc(), "onnx.SimplifiedLayerNormalization");
     state.addOperands({sum.getResult(), op->getOperand(2)});
     SmallVector<Type> types{op->getResult(0).getType()};
     std::optional<RegisteredOperationName> name =
-        RegisteredOperationName::lookup("onnx.SimplifiedLayerNormalization",
-                                        &getContext());
+        RegisteredOperationName::lookup("onnx.SimplifiedLayerNormalization", &getContext());
     if (name && !name->hasTrait<OpTrait::OneResult>())
       types.push_back(op->getResult(2).getType());
     state.addTypes(types);

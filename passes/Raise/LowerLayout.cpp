@@ -1,0 +1,481 @@
+// Lowering of operators that move or reshape data.
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/Raise/OnnxLowering.h"
+
+using namespace mlir;
+
+namespace farskip {
+
+namespace {
+
+/// Element `i` of a 1-D integer operand (or the only one of a scalar) as an index: the tracked expression, else read.
+Value element(OnnxLowering &to, Value onnx, int64_t i) {
+  if (const Dims *known = to.shapes.contents(onnx))
+    return to.sizeValue((*known)[i]);
+  OpBuilder &b = to.builder;
+  SmallVector<Value> at(to.shapes.rank(onnx), to.index(i));
+  Value scalar = tensor::ExtractOp::create(b, to.loc(), to.value(onnx), at);
+  return arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), scalar);
+}
+
+Value compare(OnnxLowering &to, arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(to.builder, to.loc(), predicate, a, b);
+}
+Value select(OnnxLowering &to, Value condition, Value a, Value b) {
+  return arith::SelectOp::create(to.builder, to.loc(), condition, a, b);
+}
+template <typename OpT> Value compute(OnnxLowering &to, Value a, Value b) {
+  return OpT::create(to.builder, to.loc(), a, b);
+}
+
+/// A dimension whose symbol is the result's own extent is only known from the operands: `own` says which.
+bool isOwn(OnnxLowering &to, const SymbolicExpr &dim, Value result) {
+  std::optional<SymbolicExpr::Symbol> symbol = dim.asSymbol();
+  return symbol && to.shapes.definition(*symbol).kind == SymbolDefinition::Kind::Extent &&
+         to.shapes.definition(*symbol).value == result;
+}
+
+LogicalResult lowerReshape(onnx::ReshapeOp op, OnnxLowering &to) {
+  Dims from(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReshaped()));
+  bool tracked = to.shapes.contents(op.getShape());
+  if (tracked) {
+    SymbolicExpr elements(1), all(1);
+    for (const SymbolicExpr &dim : dims)
+      elements = elements * dim;
+    for (const SymbolicExpr &dim : from)
+      all = all * dim;
+    if (elements != all) {
+      Value have = to.sizeValue(all), want = to.sizeValue(elements);
+      to.check(compare(to, arith::CmpIPredicate::eq, have, want), "cannot reshape {0} elements to a shape of {1}",
+               {have, want});
+    }
+    to.set(op.getReshaped(), to.reshape(to.value(op.getData()), from, dims));
+    return success();
+  }
+  // The extents are read; -1 and 0 are resolved as they come.
+  OpBuilder &b = to.builder;
+  SymbolicExpr all(1);
+  for (const SymbolicExpr &dim : from)
+    all = all * dim;
+  Value total = to.sizeValue(all), known = to.index(1), minusOne = to.index(-1), zero = to.index(0);
+  SmallVector<Value> extents;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    Value extent = element(to, op.getShape(), i);
+    if (!op.getAllowzero()) {
+      Value isZero = compare(to, arith::CmpIPredicate::eq, extent, zero);
+      if (i < from.size())
+        extent = select(to, isZero, to.sizeValue(from[i]), extent);
+    }
+    Value open = compare(to, arith::CmpIPredicate::eq, extent, minusOne);
+    known = compute<arith::MulIOp>(to, known, select(to, open, to.index(1), extent));
+    extents.push_back(extent);
+  }
+  Value divisor = select(to, compare(to, arith::CmpIPredicate::eq, known, zero), to.index(1), known);
+  Value rest = compute<arith::DivSIOp>(to, total, divisor), product = to.index(1);
+  for (Value &extent : extents) {
+    extent = select(to, compare(to, arith::CmpIPredicate::eq, extent, minusOne), rest, extent);
+    to.check(compare(to, arith::CmpIPredicate::sge, extent, zero), "the shape has the negative extent {0}", {extent});
+    product = compute<arith::MulIOp>(to, product, extent);
+  }
+  to.check(compare(to, arith::CmpIPredicate::eq, product, total), "cannot reshape {0} elements to a shape of {1}",
+           {total, product});
+  Value data = to.value(op.getData());
+  Value shape = tensor::FromElementsOp::create(
+      b, to.loc(), RankedTensorType::get({(int64_t)extents.size()}, b.getIndexType()), extents);
+  to.set(op.getReshaped(), tensor::ReshapeOp::create(b, to.loc(), to.type(op.getReshaped()), data, shape));
+  return success();
+}
+
+LogicalResult lowerTranspose(onnx::TransposeOp op, OnnxLowering &to) {
+  int64_t rank = to.shapes.rank(op.getData());
+  SmallVector<int64_t> perm;
+  for (int64_t i = 0; i < rank; ++i)
+    perm.push_back(op.getPerm() ? (*op.getPerm())[i] : rank - 1 - i);
+  Value init = to.empty(op.getTransposed());
+  auto result = linalg::TransposeOp::create(to.builder, to.loc(), to.value(op.getData()), init, perm);
+  to.set(op.getTransposed(), result->getResult(0));
+  return success();
+}
+
+/// Puts `part` into `whole` at `offset` along `axis`.
+Value insert(OnnxLowering &to, Value part, Value whole, ArrayRef<SymbolicExpr> dims, int64_t axis,
+             OpFoldResult offset) {
+  OpBuilder &b = to.builder;
+  SmallVector<OpFoldResult> offsets(dims.size(), b.getIndexAttr(0)), strides(dims.size(), b.getIndexAttr(1));
+  offsets[axis] = offset;
+  return tensor::InsertSliceOp::create(b, to.loc(), part, whole, offsets, to.sizes(dims), strides);
+}
+
+LogicalResult lowerConcat(onnx::ConcatOp op, OnnxLowering &to) {
+  Dims dims(to.shapes.shape(op.getConcatResult()));
+  int64_t axis = op.getAxis() < 0 ? op.getAxis() + dims.size() : op.getAxis();
+  Value result = to.empty(op.getConcatResult());
+  SymbolicExpr offset(0);
+  for (Value input : op.getInputs()) {
+    Dims part(to.shapes.shape(input));
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (static_cast<int64_t>(k) == axis || part[k] == dims[k])
+        continue;
+      Value have = to.sizeValue(part[k]), want = to.sizeValue(dims[k]);
+      to.check(compare(to, arith::CmpIPredicate::eq, have, want),
+               "inputs have extents {0} and {1} along axis " + Twine(k), {have, want});
+    }
+    if (!part[axis].isConstant(0))
+      result = insert(to, to.value(input), result, part, axis, to.size(offset));
+    offset = offset + part[axis];
+  }
+  to.set(op.getConcatResult(), result);
+  return success();
+}
+
+/// Where a slice begins and how many elements it takes, by the rules of the standard.
+struct Bounds {
+  Value start, step, count;
+};
+
+Bounds bounds(OnnxLowering &to, Value extent, Value start, Value end, Value step) {
+  using P = arith::CmpIPredicate;
+  Value zero = to.index(0), one = to.index(1), minusOne = to.index(-1);
+  Value last = compute<arith::SubIOp>(to, extent, one);
+  Value backwards = compare(to, P::slt, step, zero);
+  auto wrap = [&](Value at) {
+    // Far outside stays outside: adding the extent to the least number does not wrap.
+    Value low = compute<arith::SubIOp>(to, compute<arith::SubIOp>(to, zero, extent), one);
+    at = compute<arith::MaxSIOp>(to, at, low);
+    return select(to, compare(to, P::slt, at, zero), compute<arith::AddIOp>(to, at, extent), at);
+  };
+  auto clamp = [&](Value at, Value low, Value high) {
+    return compute<arith::MaxSIOp>(to, compute<arith::MinSIOp>(to, at, high), low);
+  };
+  Value from = wrap(start), until = wrap(end);
+  Value forwardFrom = clamp(from, zero, extent), forwardUntil = clamp(until, zero, extent);
+  Value backFrom = clamp(from, compute<arith::MinSIOp>(to, zero, last), last), backUntil = clamp(until, minusOne, last);
+  from = select(to, backwards, backFrom, forwardFrom);
+  until = select(to, backwards, backUntil, forwardUntil);
+  Value span = select(to, backwards, compute<arith::SubIOp>(to, from, until), compute<arith::SubIOp>(to, until, from));
+  Value size = select(to, backwards, compute<arith::SubIOp>(to, zero, step), step);
+  size = compute<arith::MaxSIOp>(to, size, one);
+  Value steps = compute<arith::CeilDivSIOp>(to, span, size);
+  return {from, step, compute<arith::MaxSIOp>(to, steps, zero)};
+}
+
+LogicalResult lowerSlice(onnx::SliceOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims input(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getOutput()));
+  int64_t rank = input.size(), count = *to.shapes.shape(op.getStarts())[0].constant();
+  SmallVector<int64_t> axes;
+  if (op.getAxes())
+    axes = *to.shapes.constants(op.getAxes());
+  else
+    for (int64_t i = 0; i < count; ++i)
+      axes.push_back(i);
+  SmallVector<Value> starts(rank), steps(rank);
+  SmallVector<OpFoldResult> sizes(rank);
+  bool forward = true;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    Value step = op.getSteps() ? element(to, op.getSteps(), i) : to.index(1);
+    std::optional<int64_t> known = 1;
+    if (op.getSteps()) {
+      const Dims *tracked = to.shapes.contents(op.getSteps());
+      known = tracked ? (*tracked)[i].constant() : std::nullopt;
+      if (!known)
+        to.check(compare(to, arith::CmpIPredicate::ne, step, to.index(0)), "step 0 along axis " + Twine(axis));
+    }
+    forward &= known && *known > 0;
+    Bounds found =
+        bounds(to, to.sizeValue(input[axis]), element(to, op.getStarts(), i), element(to, op.getEnds(), i), step);
+    starts[axis] = found.start;
+    steps[axis] = found.step;
+    sizes[axis] = isOwn(to, dims[axis], op.getOutput()) ? OpFoldResult(found.count) : to.size(dims[axis]);
+  }
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!sizes[axis])
+      sizes[axis] = to.size(dims[axis]);
+  Value data = to.value(op.getData());
+  if (forward) {
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1));
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (starts[axis]) {
+        offsets[axis] = getAsOpFoldResult(starts[axis]);
+        strides[axis] = getAsOpFoldResult(steps[axis]);
+      }
+    to.set(op.getOutput(), tensor::ExtractSliceOp::create(b, to.loc(), data, offsets, sizes, strides));
+    return success();
+  }
+  Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(rank), iterators,
+      [&](OpBuilder &in, Location at, ValueRange) {
+        SmallVector<Value> indices;
+        for (int64_t axis = 0; axis < rank; ++axis) {
+          Value i = linalg::IndexOp::create(in, at, axis);
+          if (starts[axis])
+            i = arith::AddIOp::create(in, at, starts[axis], arith::MulIOp::create(in, at, i, steps[axis]));
+          indices.push_back(i);
+        }
+        linalg::YieldOp::create(in, at, tensor::ExtractOp::create(in, at, data, indices).getResult());
+      });
+  to.set(op.getOutput(), generic.getResult(0));
+  return success();
+}
+
+LogicalResult lowerSplit(onnx::SplitOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims dims(to.shapes.shape(op.getInput()));
+  int64_t rank = dims.size(), axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
+  SmallVector<Value> sizes;
+  Value sum = to.index(0), extent = to.sizeValue(dims[axis]);
+  bool proven = true;
+  SymbolicExpr total(0);
+  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
+    const SymbolicExpr dim = to.shapes.shape(output)[axis];
+    bool own = isOwn(to, dim, output);
+    sizes.push_back(own ? element(to, op.getSplit(), i) : to.sizeValue(dim));
+    proven &= !own;
+    total = total + dim;
+    sum = compute<arith::AddIOp>(to, sum, sizes.back());
+    if (own)
+      to.check(compare(to, arith::CmpIPredicate::sge, sizes.back(), to.index(0)), "the split size {0} is negative",
+               {sizes.back()});
+  }
+  if (!proven || total != dims[axis])
+    to.check(compare(to, arith::CmpIPredicate::eq, sum, extent), "the split sizes sum to {0}, the axis has {1}",
+             {sum, extent});
+  Value offset = to.index(0);
+  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1)), part = to.sizes(dims);
+    offsets[axis] = getAsOpFoldResult(offset);
+    part[axis] = getAsOpFoldResult(sizes[i]);
+    to.set(output, tensor::ExtractSliceOp::create(b, to.loc(), to.value(op.getInput()), offsets, part, strides));
+    offset = compute<arith::AddIOp>(to, offset, sizes[i]);
+  }
+  return success();
+}
+
+/// The same elements in another shape; extents that must be 1 and are not proven so are checked.
+template <typename OpT> LogicalResult lowerReshaping(OpT op, OnnxLowering &to) {
+  Value input = op->getOperand(0), output = op->getResult(0);
+  Dims from(to.shapes.shape(input)), dims(to.shapes.shape(output));
+  SymbolicExpr before(1), after(1);
+  for (const SymbolicExpr &dim : from)
+    before = before * dim;
+  for (const SymbolicExpr &dim : dims)
+    after = after * dim;
+  if (before != after) {
+    Value have = to.sizeValue(before), want = to.sizeValue(after);
+    to.check(compare(to, arith::CmpIPredicate::eq, have, want), "{0} elements do not fit a shape of {1}", {have, want});
+  }
+  to.set(output, to.reshape(to.value(input), from, dims));
+  return success();
+}
+
+LogicalResult lowerExpand(onnx::ExpandOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims from(to.shapes.shape(op.getInput())), dims(to.shapes.shape(op.getOutput()));
+  Value data = to.value(op.getInput());
+  if (to.shapes.contents(op.getShape())) {
+    to.set(op.getOutput(), to.broadcastTo(data, from, dims));
+    return success();
+  }
+  int64_t rank = dims.size(), wanted = *to.shapes.shape(op.getShape())[0].constant();
+  Value one = to.index(1);
+  SmallVector<OpFoldResult> sizes(rank);
+  SmallVector<Value> isOne(rank);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    int64_t source = axis - (rank - static_cast<int64_t>(from.size())), target = axis - (rank - wanted);
+    Value have = source >= 0 ? to.sizeValue(from[source]) : one;
+    Value want = target >= 0 ? element(to, op.getShape(), target) : one;
+    isOne[axis] = compare(to, arith::CmpIPredicate::eq, have, one);
+    Value size = select(to, isOne[axis], want, have);
+    Value fits = compute<arith::OrIOp>(to, compare(to, arith::CmpIPredicate::eq, want, size),
+                                       compare(to, arith::CmpIPredicate::eq, want, one));
+    Value positive = compare(to, arith::CmpIPredicate::sge, want, to.index(0));
+    to.check(compute<arith::AndIOp>(to, fits, positive), "cannot expand extent {0} to {1}", {have, want});
+    sizes[axis] = size;
+  }
+  Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
+  Value zero = to.index(0);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(rank), iterators,
+      [&](OpBuilder &in, Location at, ValueRange) {
+        SmallVector<Value> indices;
+        for (int64_t axis = rank - from.size(); axis < rank; ++axis) {
+          Value i = linalg::IndexOp::create(in, at, axis);
+          indices.push_back(arith::SelectOp::create(in, at, isOne[axis], zero, i));
+        }
+        linalg::YieldOp::create(in, at, tensor::ExtractOp::create(in, at, data, indices).getResult());
+      });
+  to.set(op.getOutput(), generic.getResult(0));
+  return success();
+}
+
+LogicalResult lowerTile(onnx::TileOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims from(to.shapes.shape(op.getInput())), dims(to.shapes.shape(op.getOutput()));
+  int64_t rank = dims.size();
+  Value data = to.value(op.getInput());
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<Value> extents;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    extents.push_back(to.sizeValue(from[axis]));
+    if (!isOwn(to, dims[axis], op.getOutput())) {
+      sizes.push_back(to.size(dims[axis]));
+      continue;
+    }
+    Value repeat = element(to, op.getRepeats(), axis);
+    to.check(compare(to, arith::CmpIPredicate::sge, repeat, to.index(0)), "a negative number of repeats: {0}",
+             {repeat});
+    sizes.push_back(compute<arith::MulIOp>(to, extents.back(), repeat));
+  }
+  Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(rank), iterators,
+      [&](OpBuilder &in, Location at, ValueRange) {
+        SmallVector<Value> indices;
+        for (int64_t axis = 0; axis < rank; ++axis)
+          indices.push_back(arith::RemUIOp::create(in, at, linalg::IndexOp::create(in, at, axis), extents[axis]));
+        linalg::YieldOp::create(in, at, tensor::ExtractOp::create(in, at, data, indices).getResult());
+      });
+  to.set(op.getOutput(), generic.getResult(0));
+  return success();
+}
+
+/// A small integer tensor whose contents are known as expressions.
+Value fromContents(OnnxLowering &to, Value onnx) {
+  OpBuilder &b = to.builder;
+  RankedTensorType type = to.type(onnx);
+  SmallVector<Value> elements;
+  for (const SymbolicExpr &expr : *to.shapes.contents(onnx))
+    elements.push_back(expr.constant()
+                           ? to.integer(type.getElementType(), *expr.constant())
+                           : Value(arith::IndexCastOp::create(b, to.loc(), type.getElementType(), to.sizeValue(expr))));
+  if (elements.empty())
+    return tensor::EmptyOp::create(b, to.loc(), type.getShape(), type.getElementType());
+  return tensor::FromElementsOp::create(b, to.loc(), type, elements);
+}
+
+template <typename OpT> LogicalResult lowerKnown(OpT op, OnnxLowering &to) {
+  to.set(op->getResult(0), fromContents(to, op->getResult(0)));
+  return success();
+}
+
+LogicalResult lowerConstantOfShape(onnx::ConstantOfShapeOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims dims(to.shapes.shape(op.getOutput()));
+  Type type = to.type(op.getOutput()).getElementType();
+  Value fill = to.scalar(type, 0);
+  if (auto value = dyn_cast_or_null<DenseElementsAttr>(op.getValueAttr())) {
+    if (value.getElementType() != type)
+      value = value.bitcast(type);
+    fill = arith::ConstantOp::create(b, to.loc(), value.getSplatValue<TypedAttr>());
+  }
+  SmallVector<OpFoldResult> sizes;
+  for (auto [axis, dim] : llvm::enumerate(dims)) {
+    if (!isOwn(to, dim, op.getOutput())) {
+      sizes.push_back(to.size(dim));
+      continue;
+    }
+    Value extent = element(to, op.getInput(), axis);
+    to.check(compare(to, arith::CmpIPredicate::sge, extent, to.index(0)), "the shape has the negative extent {0}",
+             {extent});
+    sizes.push_back(extent);
+  }
+  Value init = tensor::EmptyOp::create(b, to.loc(), sizes, type);
+  to.set(op.getOutput(), linalg::FillOp::create(b, to.loc(), fill, init).getResult(0));
+  return success();
+}
+
+LogicalResult lowerRange(onnx::RangeOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Type type = to.type(op.getOutput()).getElementType();
+  auto scalar = [&](Value onnx) -> Value {
+    SmallVector<Value> at(to.shapes.rank(onnx), to.index(0));
+    return tensor::ExtractOp::create(b, to.loc(), to.value(onnx), at);
+  };
+  Value start = scalar(op.getStart()), delta = scalar(op.getDelta());
+  SymbolicExpr dim = to.shapes.shape(op.getOutput())[0];
+  OpFoldResult count;
+  if (!isOwn(to, dim, op.getOutput())) {
+    count = to.size(dim);
+  } else if (isa<FloatType>(type)) {
+    Value limit = scalar(op.getLimit()), f64 = {};
+    auto wide = [&](Value v) { return OnnxLowering::castScalar(b, to.loc(), v, type, b.getF64Type()); };
+    f64 = arith::DivFOp::create(b, to.loc(), arith::SubFOp::create(b, to.loc(), wide(limit), wide(start)), wide(delta));
+    Value steps =
+        OnnxLowering::castScalar(b, to.loc(), math::CeilOp::create(b, to.loc(), f64), b.getF64Type(), b.getI64Type());
+    Value number = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), steps);
+    count = compute<arith::MaxSIOp>(to, number, to.index(0));
+  } else {
+    Value from = element(to, op.getStart(), 0), limit = element(to, op.getLimit(), 0),
+          step = element(to, op.getDelta(), 0), zero = to.index(0);
+    to.check(compare(to, arith::CmpIPredicate::ne, step, zero), "delta is 0");
+    Value backwards = compare(to, arith::CmpIPredicate::slt, step, zero);
+    Value span =
+        select(to, backwards, compute<arith::SubIOp>(to, from, limit), compute<arith::SubIOp>(to, limit, from));
+    Value size = select(to, backwards, compute<arith::SubIOp>(to, zero, step), step);
+    Value steps = compute<arith::CeilDivSIOp>(to, span, compute<arith::MaxSIOp>(to, size, to.index(1)));
+    count = compute<arith::MaxSIOp>(to, steps, zero);
+  }
+  Value init = tensor::EmptyOp::create(b, to.loc(), ArrayRef{count}, type);
+  auto generic = linalg::GenericOp::create(
+      b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(1),
+      ArrayRef{utils::IteratorType::parallel}, [&](OpBuilder &in, Location at, ValueRange) {
+        Value i = arith::IndexCastOp::create(in, at, in.getI64Type(), linalg::IndexOp::create(in, at, 0));
+        Value number = OnnxLowering::castScalar(in, at, i, in.getI64Type(), type);
+        Value y = isa<FloatType>(type)
+                      ? arith::AddFOp::create(in, at, start, arith::MulFOp::create(in, at, number, delta)).getResult()
+                      : arith::AddIOp::create(in, at, start, arith::MulIOp::create(in, at, number, delta)).getResult();
+        linalg::YieldOp::create(in, at, y);
+      });
+  to.set(op.getOutput(), generic.getResult(0));
+  return success();
+}
+
+LogicalResult lowerTrilu(onnx::TriluOp op, OnnxLowering &to) {
+  Dims dims(to.shapes.shape(op.getInput()));
+  int64_t rank = dims.size();
+  Value k = op.getK() ? element(to, op.getK(), 0) : to.index(0);
+  // Beyond the matrix all diagonals are alike; clamping keeps i + k from overflowing.
+  Value rows = to.sizeValue(dims[rank - 2]), columns = to.sizeValue(dims[rank - 1]);
+  Value low = compute<arith::SubIOp>(to, to.index(0), compute<arith::AddIOp>(to, rows, to.index(1)));
+  k = compute<arith::MaxSIOp>(to, compute<arith::MinSIOp>(to, k, compute<arith::AddIOp>(to, columns, to.index(1))),
+                              low);
+  Value data = to.value(op.getInput());
+  Value zero = to.scalar(to.type(op.getInput()).getElementType(), 0);
+  bool upper = op.getUpper();
+  to.set(op.getOutput(),
+         to.elementwise({{data, dims}}, dims, zero.getType(), [&](OpBuilder &in, Location at, ValueRange x) -> Value {
+           Value i = linalg::IndexOp::create(in, at, rank - 2), j = linalg::IndexOp::create(in, at, rank - 1);
+           Value diagonal = arith::AddIOp::create(in, at, i, k);
+           Value keep = arith::CmpIOp::create(in, at, upper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, j,
+                                              diagonal);
+           return arith::SelectOp::create(in, at, keep, x[0], zero);
+         }));
+  return success();
+}
+
+} // namespace
+
+void populateLayoutLowerings(OnnxLoweringRegistry &registry) {
+  registry.add<onnx::ReshapeOp>(lowerReshape);
+  registry.add<onnx::TransposeOp>(lowerTranspose);
+  registry.add<onnx::ConcatOp>(lowerConcat);
+  registry.add<onnx::SliceOp>(lowerSlice);
+  registry.add<onnx::SplitOp>(lowerSplit);
+  registry.add<onnx::SqueezeOp>(lowerReshaping<onnx::SqueezeOp>);
+  registry.add<onnx::UnsqueezeOp>(lowerReshaping<onnx::UnsqueezeOp>);
+  registry.add<onnx::FlattenOp>(lowerReshaping<onnx::FlattenOp>);
+  registry.add<onnx::ExpandOp>(lowerExpand);
+  registry.add<onnx::TileOp>(lowerTile);
+  registry.add<onnx::ShapeOp>(lowerKnown<onnx::ShapeOp>);
+  registry.add<onnx::SizeOp>(lowerKnown<onnx::SizeOp>);
+  registry.add<onnx::ConstantOfShapeOp>(lowerConstantOfShape);
+  registry.add<onnx::RangeOp>(lowerRange);
+  registry.add<onnx::TriluOp>(lowerTrilu);
+}
+
+} // namespace farskip

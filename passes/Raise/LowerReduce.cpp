@@ -1,0 +1,273 @@
+// Lowering of reductions, softmax, running sums and Gemm.
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/Raise/OnnxLowering.h"
+
+using namespace mlir;
+
+namespace farskip {
+
+namespace {
+
+enum class Fold { Sum, Mean, Max, Min, Prod, L1, L2, SumSquare };
+
+Value startOf(OnnxLowering &to, Fold fold, Type type, bool natural) {
+  if (auto real = dyn_cast<FloatType>(type)) {
+    if (fold == Fold::Max || fold == Fold::Min)
+      return arith::ConstantOp::create(
+          to.builder, to.loc(),
+          to.builder.getFloatAttr(real, APFloat::getInf(real.getFloatSemantics(), fold == Fold::Max)));
+    return to.scalar(type, fold == Fold::Prod ? 1 : 0);
+  }
+  unsigned width = cast<IntegerType>(type).getWidth();
+  APInt start(width, fold == Fold::Prod ? 1 : 0);
+  if (fold == Fold::Max)
+    start = natural ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+  if (fold == Fold::Min)
+    start = natural ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(to.builder, to.loc(), to.builder.getIntegerAttr(type, start));
+}
+
+Value step(OpBuilder &b, Location at, Fold fold, Value x, Value sum, bool natural) {
+  bool real = isa<FloatType>(sum.getType());
+  switch (fold) {
+  case Fold::Max:
+    return real      ? arith::MaximumFOp::create(b, at, sum, x).getResult()
+           : natural ? arith::MaxUIOp::create(b, at, sum, x).getResult()
+                     : arith::MaxSIOp::create(b, at, sum, x).getResult();
+  case Fold::Min:
+    return real      ? arith::MinimumFOp::create(b, at, sum, x).getResult()
+           : natural ? arith::MinUIOp::create(b, at, sum, x).getResult()
+                     : arith::MinSIOp::create(b, at, sum, x).getResult();
+  case Fold::Prod:
+    return real ? arith::MulFOp::create(b, at, sum, x).getResult() : arith::MulIOp::create(b, at, sum, x);
+  case Fold::L1:
+    x = real ? math::AbsFOp::create(b, at, x).getResult() : natural ? x : math::AbsIOp::create(b, at, x).getResult();
+    break;
+  case Fold::L2:
+  case Fold::SumSquare:
+    x = real ? arith::MulFOp::create(b, at, x, x).getResult() : arith::MulIOp::create(b, at, x, x);
+    break;
+  default:
+    break;
+  }
+  return real ? arith::AddFOp::create(b, at, sum, x).getResult() : arith::AddIOp::create(b, at, sum, x);
+}
+
+template <typename OpT, Fold fold> LogicalResult lowerReduce(OpT op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims input(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReduced()));
+  std::optional<SmallVector<int64_t>> axes = SmallVector<int64_t>();
+  if (op.getAxes())
+    axes = to.shapes.constants(op.getAxes());
+  if (!axes)
+    return op->emitError("axes that are only known at run time are not supported");
+  SmallVector<bool> reduced(input.size(), axes->empty() && !op.getNoopWithEmptyAxes());
+  for (int64_t axis : *axes)
+    reduced[axis < 0 ? axis + input.size() : axis] = true;
+  Type element = to.type(op.getData()).getElementType();
+  Type onnxElement = getElementTypeOrSelf(op.getData().getType());
+  bool natural = onnxElement.isUnsignedInteger() || element.isInteger(1);
+  auto real = dyn_cast<FloatType>(element);
+  Type wide = real && real.getWidth() < 32 ? Type(b.getF32Type()) : element;
+  auto widen = [&](OpBuilder &in, Location at, Value v) -> Value {
+    return v.getType() == wide ? v : arith::ExtFOp::create(in, at, wide, v).getResult();
+  };
+  Dims kept;
+  SymbolicExpr count(1);
+  for (size_t i = 0; i < input.size(); ++i) {
+    if (reduced[i])
+      count = count * input[i];
+    else
+      kept.push_back(input[i]);
+  }
+  Value divisor;
+  if (fold == Fold::Mean) {
+    Value number = arith::IndexCastOp::create(b, to.loc(), b.getI64Type(), to.sizeValue(count));
+    divisor = OnnxLowering::castScalar(b, to.loc(), number, b.getI64Type(), real ? wide : onnxElement);
+  }
+  Value sum = to.reduce(to.value(op.getData()), input, reduced, startOf(to, fold, wide, natural),
+                        [&](OpBuilder &in, Location at, ValueRange x) -> Value {
+                          return step(in, at, fold, widen(in, at, x[0]), x[1], natural);
+                        });
+  if (fold == Fold::Mean || fold == Fold::L2 || wide != element)
+    sum = to.elementwise({{sum, kept}}, kept, element, [&](OpBuilder &in, Location at, ValueRange x) -> Value {
+      Value y = x[0];
+      if (fold == Fold::Mean)
+        y = real      ? arith::DivFOp::create(in, at, y, divisor).getResult()
+            : natural ? arith::DivUIOp::create(in, at, y, divisor).getResult()
+                      : arith::DivSIOp::create(in, at, y, divisor).getResult();
+      if (fold == Fold::L2) {
+        Value root = real ? y : OnnxLowering::castScalar(in, at, y, onnxElement, in.getF64Type());
+        root = math::SqrtOp::create(in, at, root);
+        y = real ? root : OnnxLowering::castScalar(in, at, root, in.getF64Type(), onnxElement);
+      }
+      return y.getType() == element ? y : arith::TruncFOp::create(in, at, element, y).getResult();
+    });
+  to.set(op.getReduced(), to.reshape(sum, kept, dims));
+  return success();
+}
+
+/// exp(x − max) / Σ exp(x − max), in f32 for narrower floats; or its logarithm.
+template <typename OpT, bool Log> LogicalResult lowerSoftmax(OpT op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims dims(to.shapes.shape(op.getInput())), kept, small;
+  int64_t axis = op.getAxis() < 0 ? op.getAxis() + dims.size() : op.getAxis();
+  SmallVector<bool> reduced(dims.size(), false);
+  reduced[axis] = true;
+  small = dims;
+  small[axis] = 1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (static_cast<int64_t>(i) != axis)
+      kept.push_back(dims[i]);
+  Type element = to.type(op.getInput()).getElementType();
+  Type wide = cast<FloatType>(element).getWidth() < 32 ? Type(b.getF32Type()) : element;
+  Value x = to.convertFloat(to.value(op.getInput()), dims, wide);
+  Value top = to.reduce(
+      x, dims, reduced, startOf(to, Fold::Max, wide, false),
+      [&](OpBuilder &in, Location at, ValueRange v) -> Value { return arith::MaximumFOp::create(in, at, v[1], v[0]); });
+  Value tops = to.reshape(top, kept, small);
+  Value shifted =
+      to.elementwise({{x, dims}, {tops, small}}, dims, wide, [&](OpBuilder &in, Location at, ValueRange v) -> Value {
+        Value d = arith::SubFOp::create(in, at, v[0], v[1]);
+        return Log ? d : math::ExpOp::create(in, at, d).getResult();
+      });
+  Value sum =
+      to.reduce(shifted, dims, reduced, to.scalar(wide, 0), [&](OpBuilder &in, Location at, ValueRange v) -> Value {
+        Value term = Log ? math::ExpOp::create(in, at, v[0]).getResult() : v[0];
+        return arith::AddFOp::create(in, at, v[1], term);
+      });
+  Value sums = to.reshape(sum, kept, small);
+  to.set(op.getOutput(),
+         to.elementwise(
+             {{shifted, dims}, {sums, small}}, dims, element, [&](OpBuilder &in, Location at, ValueRange v) -> Value {
+               Value y = Log ? arith::SubFOp::create(in, at, v[0], math::LogOp::create(in, at, v[1])).getResult()
+                             : arith::DivFOp::create(in, at, v[0], v[1]).getResult();
+               return element == wide ? y : arith::TruncFOp::create(in, at, element, y).getResult();
+             }));
+  return success();
+}
+
+/// In row-major order each element adds to the one before it along the axis, which may be known only at run time.
+LogicalResult lowerCumSum(onnx::CumSumOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims dims(to.shapes.shape(op.getX()));
+  int64_t rank = dims.size();
+  Value axis;
+  if (auto known = to.shapes.constants(op.getAxis())) {
+    axis = to.index((*known)[0] < 0 ? (*known)[0] + rank : (*known)[0]);
+  } else {
+    SmallVector<Value> at(to.shapes.rank(op.getAxis()), to.index(0));
+    Value given = tensor::ExtractOp::create(b, to.loc(), to.value(op.getAxis()), at);
+    axis = OnnxLowering::wrapIndex(b, to.loc(), given, to.index(rank));
+    Value low = arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::sge, axis, to.index(0));
+    Value high = arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::slt, axis, to.index(rank));
+    to.check(arith::AndIOp::create(b, to.loc(), low, high), "axis {0} is outside the rank {1}", {axis, to.index(rank)});
+  }
+  SmallVector<Value> extents;
+  for (const SymbolicExpr &dim : dims)
+    extents.push_back(to.sizeValue(dim));
+  Value x = to.value(op.getX()), zero = to.index(0), one = to.index(1);
+  Type element = to.type(op.getX()).getElementType();
+  Value nothing = to.scalar(element, 0);
+  SmallVector<Value> axes;
+  for (int64_t k = 0; k < rank; ++k)
+    axes.push_back(to.index(k));
+  auto add = [&](OpBuilder &in, Location at, Value p, Value q) -> Value {
+    if (isa<FloatType>(element))
+      return arith::AddFOp::create(in, at, p, q);
+    return arith::AddIOp::create(in, at, p, q);
+  };
+  SmallVector<Value> result = to.loops(
+      extents, to.empty(op.getY()),
+      [&](OpBuilder &in, Location at, ArrayRef<Value> i, ValueRange carried) -> SmallVector<Value> {
+        SmallVector<Value> here(i), before;
+        Value first;
+        for (int64_t k = 0; k < rank; ++k) {
+          if (op.getReverse())
+            here[k] = arith::SubIOp::create(in, at, arith::SubIOp::create(in, at, extents[k], one), i[k]);
+          Value isAxis = arith::CmpIOp::create(in, at, arith::CmpIPredicate::eq, axes[k], axis);
+          Value isFirst = arith::AndIOp::create(in, at, isAxis,
+                                                arith::CmpIOp::create(in, at, arith::CmpIPredicate::eq, i[k], zero));
+          first = first ? arith::OrIOp::create(in, at, first, isFirst).getResult() : isFirst;
+          Value back = op.getReverse() ? arith::AddIOp::create(in, at, here[k], one).getResult()
+                                       : arith::SubIOp::create(in, at, here[k], one).getResult();
+          before.push_back(arith::SelectOp::create(in, at, isAxis, back, here[k]));
+        }
+        Value own = tensor::ExtractOp::create(in, at, x, here);
+        auto sum = scf::IfOp::create(
+            in, at, first,
+            [&](OpBuilder &then, Location) { scf::YieldOp::create(then, at, op.getExclusive() ? nothing : own); },
+            [&](OpBuilder &other, Location) {
+              Value last = tensor::ExtractOp::create(other, at, carried[0], before);
+              Value more = op.getExclusive() ? tensor::ExtractOp::create(other, at, x, before).getResult() : own;
+              scf::YieldOp::create(other, at, add(other, at, last, more));
+            });
+        return {tensor::InsertOp::create(in, at, sum.getResult(0), carried[0], here)};
+      });
+  to.set(op.getY(), result[0]);
+  return success();
+}
+
+LogicalResult lowerGemm(onnx::GemmOp op, OnnxLowering &to) {
+  OpBuilder &b = to.builder;
+  Dims a(to.shapes.shape(op.getA())), w(to.shapes.shape(op.getB())), y(to.shapes.shape(op.getY()));
+  auto oriented = [&](Value tensor, Dims &dims, bool transposed) -> Value {
+    if (!transposed)
+      return tensor;
+    std::swap(dims[0], dims[1]);
+    Value init = to.empty(dims, getElementTypeOrSelf(tensor.getType()));
+    return linalg::TransposeOp::create(b, to.loc(), tensor, init, ArrayRef<int64_t>{1, 0})->getResult(0);
+  };
+  Value left = oriented(to.value(op.getA()), a, op.getTransA()),
+        right = oriented(to.value(op.getB()), w, op.getTransB());
+  Value product = to.matmul(left, a, right, w, y);
+  double alpha = op.getAlpha().convertToFloat(), beta = op.getBeta().convertToFloat();
+  if (alpha == 1 && !op.getC()) {
+    to.set(op.getY(), product);
+    return success();
+  }
+  Dims c;
+  SmallVector<OnnxLowering::Operand> operands{{product, y}};
+  if (op.getC()) {
+    c = Dims(to.shapes.shape(op.getC()));
+    operands.push_back({to.value(op.getC()), c});
+  }
+  Type element = getElementTypeOrSelf(product.getType());
+  to.set(op.getY(), to.elementwise(operands, y, element, [&](OpBuilder &in, Location at, ValueRange v) -> Value {
+    auto scale = [&](Value x, double factor) -> Value {
+      if (factor == 1)
+        return x;
+      if (auto real = dyn_cast<FloatType>(x.getType()))
+        return arith::MulFOp::create(in, at, x, arith::ConstantOp::create(in, at, in.getFloatAttr(real, factor)));
+      return arith::MulIOp::create(
+          in, at, x, arith::ConstantOp::create(in, at, in.getIntegerAttr(x.getType(), static_cast<int64_t>(factor))));
+    };
+    Value sum = scale(v[0], alpha);
+    if (v.size() == 1)
+      return sum;
+    Value term = scale(v[1], beta);
+    if (isa<FloatType>(element))
+      return arith::AddFOp::create(in, at, sum, term);
+    return arith::AddIOp::create(in, at, sum, term);
+  }));
+  return success();
+}
+
+} // namespace
+
+void populateReduceLowerings(OnnxLoweringRegistry &registry) {
+  registry.add<onnx::ReduceSumOp>(lowerReduce<onnx::ReduceSumOp, Fold::Sum>);
+  registry.add<onnx::ReduceMeanOp>(lowerReduce<onnx::ReduceMeanOp, Fold::Mean>);
+  registry.add<onnx::ReduceMaxOp>(lowerReduce<onnx::ReduceMaxOp, Fold::Max>);
+  registry.add<onnx::ReduceMinOp>(lowerReduce<onnx::ReduceMinOp, Fold::Min>);
+  registry.add<onnx::ReduceProdOp>(lowerReduce<onnx::ReduceProdOp, Fold::Prod>);
+  registry.add<onnx::ReduceL1Op>(lowerReduce<onnx::ReduceL1Op, Fold::L1>);
+  registry.add<onnx::ReduceL2Op>(lowerReduce<onnx::ReduceL2Op, Fold::L2>);
+  registry.add<onnx::ReduceSumSquareOp>(lowerReduce<onnx::ReduceSumSquareOp, Fold::SumSquare>);
+  registry.add<onnx::SoftmaxOp>(lowerSoftmax<onnx::SoftmaxOp, false>);
+  registry.add<onnx::LogSoftmaxOp>(lowerSoftmax<onnx::LogSoftmaxOp, true>);
+  registry.add<onnx::CumSumOp>(lowerCumSum);
+  registry.add<onnx::GemmOp>(lowerGemm);
+}
+
+} // namespace farskip
