@@ -27,13 +27,10 @@
 using namespace farskip;
 using namespace mlir;
 
-static constexpr StringLiteral kNames[] = {"import",  "model",   "connected",
-                                           "raised",  "sharded", "overlapped",
-                                           "buffers", "llvm"};
+static constexpr StringLiteral kNames[] = {"import",  "model",      "connected", "raised",
+                                           "sharded", "overlapped", "buffers",   "llvm"};
 
-StringRef farskip::phaseName(Phase phase) {
-  return kNames[static_cast<int>(phase)];
-}
+StringRef farskip::phaseName(Phase phase) { return kNames[static_cast<int>(phase)]; }
 
 std::optional<Phase> farskip::parsePhase(StringRef name) {
   for (auto [i, known] : llvm::enumerate(kNames))
@@ -42,9 +39,7 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
   return std::nullopt;
 }
 
-std::string farskip::phaseNames() {
-  return llvm::join(std::begin(kNames), std::end(kNames), ", ");
-}
+std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
 
 static void buildRaised(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
@@ -99,8 +94,7 @@ static void buildConnected(OpPassManager &passes, const PhaseOptions &options) {
   passes.addPass(createConnectFarskipPass(connect));
 }
 
-void farskip::buildPhase(OpPassManager &passes, Phase phase,
-                         const PhaseOptions &options) {
+void farskip::buildPhase(OpPassManager &passes, Phase phase, const PhaseOptions &options) {
   switch (phase) {
   case Phase::Connected:
     return buildConnected(passes, options);
@@ -121,11 +115,8 @@ void farskip::registerPhasePipelines() {
     if (phase == Phase::Import)
       continue;
     std::string argument = ("farskip-to-" + name).str();
-    std::string description =
-        ("from the phase before to the phase " + name).str();
-    PassPipelineRegistration<>(
-        argument, description,
-        [phase](OpPassManager &passes) { buildPhase(passes, phase); });
+    std::string description = ("from the phase before to the phase " + name).str();
+    PassPipelineRegistration<>(argument, description, [phase](OpPassManager &passes) { buildPhase(passes, phase); });
   }
 }
 
@@ -136,14 +127,11 @@ void farskip::registerFarskipPasses() {
 }
 
 void farskip::registerFarskipDialects(DialectRegistry &registry) {
-  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect,
-                  arith::ArithDialect, bufferization::BufferizationDialect,
-                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
-  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
-      registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerAllDialectInterfaceImplementations(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);

@@ -25,9 +25,7 @@ struct Status {
   bool ok() const { return code == kOk; }
 };
 
-inline Status failure(int code, std::string message) {
-  return {code, std::move(message)};
-}
+inline Status failure(int code, std::string message) { return {code, std::move(message)}; }
 
 /// `text` with control characters and invalid bytes as \xNN, cut after 80
 /// bytes, for names in messages.

@@ -27,9 +27,7 @@ Type elementType(MLIRContext *context, reader::DataType type) {
   Builder b(context);
   using D = reader::DataType;
   auto integer = [&](unsigned width, bool isUnsigned) -> Type {
-    return IntegerType::get(context, width,
-                            isUnsigned ? IntegerType::Unsigned
-                                       : IntegerType::Signless);
+    return IntegerType::get(context, width, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
   };
   switch (type) {
   case D::Float:
@@ -65,8 +63,7 @@ Type elementType(MLIRContext *context, reader::DataType type) {
 
 class ModuleBuilder {
 public:
-  ModuleBuilder(const reader::Model &model, MLIRContext &context)
-      : model(model), context(&context), b(&context) {}
+  ModuleBuilder(const reader::Model &model, MLIRContext &context) : model(model), context(&context), b(&context) {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> build() {
     module = ModuleOp::create(b.getUnknownLoc());
@@ -75,18 +72,17 @@ public:
     std::string diagnostics;
     // Errors of the shape analysis and the verifier, as text of one
     // llvm::Error.
-    ScopedDiagnosticHandler handler(
-        context, [&](mlir::Diagnostic &diagnostic) -> LogicalResult {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-            return mlir::failure();
-          if (diagnostics.empty()) {
-            llvm::raw_string_ostream os(diagnostics);
-            if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
-              os << "node " << reader::quoted(name.getName()) << ": ";
-            os << diagnostic;
-          }
-          return mlir::success();
-        });
+    ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) -> LogicalResult {
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+        return mlir::failure();
+      if (diagnostics.empty()) {
+        llvm::raw_string_ostream os(diagnostics);
+        if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+          os << "node " << reader::quoted(name.getName()) << ": ";
+        os << diagnostic;
+      }
+      return mlir::success();
+    });
     if (llvm::Error error = buildMain())
       return error;
     SymbolicShapes shapes;
@@ -94,16 +90,13 @@ public:
       return failure(diagnostics.empty() ? "shapes do not fit" : diagnostics);
     finishResults(shapes);
     if (failed(verify(*module)))
-      return failure(diagnostics.empty() ? "the imported module is not valid"
-                                         : diagnostics);
+      return failure(diagnostics.empty() ? "the imported module is not valid" : diagnostics);
     return std::move(module);
   }
 
 private:
   static std::string operationName(const reader::Node &node) {
-    return ("onnx." + llvm::Twine(node.domain == "com.microsoft" ? "ms." : "") +
-            node.opType)
-        .str();
+    return ("onnx." + llvm::Twine(node.domain == "com.microsoft" ? "ms." : "") + node.opType).str();
   }
   std::optional<RegisteredOperationName> operation(const reader::Node &node) {
     if (!node.domain.empty() && node.domain != "com.microsoft")
@@ -125,12 +118,9 @@ private:
     for (const reader::Node &node : model.graph.nodes) {
       if (operation(node))
         continue;
-      std::string key =
-          (llvm::Twine(node.domain.empty() ? "ai.onnx"
-                                           : reader::escaped(node.domain)) +
-           "." + reader::escaped(node.opType) + " version " +
-           llvm::Twine(node.opset))
-              .str();
+      std::string key = (llvm::Twine(node.domain.empty() ? "ai.onnx" : reader::escaped(node.domain)) + "." +
+                         reader::escaped(node.opType) + " version " + llvm::Twine(node.opset))
+                            .str();
       auto [at, inserted] = places.try_emplace(key, missing.size());
       if (inserted)
         missing.push_back({key, {}});
@@ -147,9 +137,8 @@ private:
         text += llvm::formatv(" and {0} more", missing.size() - 40);
         break;
       }
-      text +=
-          llvm::formatv("{0} {1} ({2}x, first node {3})", shown > 1 ? ";" : "",
-                        key, entry.count, reader::quoted(entry.first));
+      text += llvm::formatv("{0} {1} ({2}x, first node {3})", shown > 1 ? ";" : "", key, entry.count,
+                            reader::quoted(entry.first));
     }
     return failure(text);
   }
@@ -168,31 +157,25 @@ private:
     SmallVector<ArrayAttr> dims;
     for (const reader::ValueInfo *input : inputs) {
       if (input->type.kind != reader::Type::Tensor)
-        return failure("input " + reader::quoted(input->name) +
-                       " is not a tensor; only tensors are supported");
+        return failure("input " + reader::quoted(input->name) + " is not a tensor; only tensors are supported");
       Type element = elementType(context, input->type.elementType);
       if (!element)
-        return failure(
-            "input " + reader::quoted(input->name) + " has element type " +
-            reader::name(input->type.elementType) + ", which is not supported");
+        return failure("input " + reader::quoted(input->name) + " has element type " +
+                       reader::name(input->type.elementType) + ", which is not supported");
       if (!input->type.hasShape)
-        return failure("input " + reader::quoted(input->name) +
-                       " has no shape; its rank must be known");
+        return failure("input " + reader::quoted(input->name) + " has no shape; its rank must be known");
       SmallVector<int64_t> extents;
       SmallVector<Attribute> names;
       for (const reader::Dim &dim : input->type.dims) {
-        extents.push_back(dim.kind == reader::Dim::Size ? dim.size
-                                                        : ShapedType::kDynamic);
-        names.push_back(
-            b.getStringAttr(dim.kind == reader::Dim::Symbol ? dim.symbol : ""));
+        extents.push_back(dim.kind == reader::Dim::Size ? dim.size : ShapedType::kDynamic);
+        names.push_back(b.getStringAttr(dim.kind == reader::Dim::Symbol ? dim.symbol : ""));
       }
       inputTypes.push_back(RankedTensorType::get(extents, element));
       dims.push_back(b.getArrayAttr(names));
       locations.push_back(NameLoc::get(b.getStringAttr(input->name)));
     }
     b.setInsertionPointToEnd(module->getBody());
-    main = func::FuncOp::create(b, b.getUnknownLoc(), "main",
-                                b.getFunctionType(inputTypes, {}));
+    main = func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType(inputTypes, {}));
     Block *body = b.createBlock(&main.getBody(), {}, inputTypes, locations);
     for (auto [i, input] : llvm::enumerate(inputs)) {
       main.setArgAttr(i, "onnx.name", b.getStringAttr(input->name));
@@ -217,8 +200,7 @@ private:
     for (const reader::ValueInfo &output : graph.outputs) {
       Value value = values.lookup(output.name);
       if (!value)
-        return failure("output " + reader::quoted(output.name) +
-                       " is produced by no node");
+        return failure("output " + reader::quoted(output.name) + " is produced by no node");
       results.push_back(value);
     }
     func::ReturnOp::create(b, b.getUnknownLoc(), results);
@@ -226,8 +208,7 @@ private:
     llvm::StringSet<> keys;
     for (const reader::Property &property : model.metadata)
       if (!property.key.empty() && keys.insert(property.key).second)
-        metadata.push_back(
-            b.getNamedAttr(property.key, b.getStringAttr(property.value)));
+        metadata.push_back(b.getNamedAttr(property.key, b.getStringAttr(property.value)));
     module.get()->setAttr("onnx.metadata", b.getDictionaryAttr(metadata));
     return llvm::Error::success();
   }
@@ -235,29 +216,24 @@ private:
   llvm::Error buildTensor(const reader::Tensor &tensor) {
     Type element = elementType(context, tensor.type);
     if (!element)
-      return failure("tensor " + reader::quoted(tensor.name) +
-                     " has element type " + reader::name(tensor.type) +
+      return failure("tensor " + reader::quoted(tensor.name) + " has element type " + reader::name(tensor.type) +
                      ", which is not supported");
     auto type = RankedTensorType::get(tensor.dims, element);
     Location loc = NameLoc::get(b.getStringAttr(tensor.name));
     Operation *op;
     if (tensor.data.isOwned() || tensor.data.length <= kInlineBytes) {
-      auto constant =
-          onnx::ConstantOp::create(b, loc, type, constantOf(tensor, type));
+      auto constant = onnx::ConstantOp::create(b, loc, type, constantOf(tensor, type));
       constant->setAttr("onnx.outputs", b.getStrArrayAttr({tensor.name}));
       op = constant;
     } else {
-      op = onnx::WeightOp::create(b, loc, type, b.getStringAttr(tensor.name),
-                                  b.getI64IntegerAttr(tensor.data.file),
-                                  b.getI64IntegerAttr(tensor.data.offset),
-                                  b.getI64IntegerAttr(tensor.data.length));
+      op = onnx::WeightOp::create(b, loc, type, b.getStringAttr(tensor.name), b.getI64IntegerAttr(tensor.data.file),
+                                  b.getI64IntegerAttr(tensor.data.offset), b.getI64IntegerAttr(tensor.data.length));
     }
     values[tensor.name] = op->getResult(0);
     return llvm::Error::success();
   }
 
-  DenseElementsAttr constantOf(const reader::Tensor &tensor,
-                               RankedTensorType type) {
+  DenseElementsAttr constantOf(const reader::Tensor &tensor, RankedTensorType type) {
     llvm::ArrayRef<char> bytes = model.bytes(tensor);
     if (type.getElementType().isInteger(1)) {
       SmallVector<bool> bits(bytes.begin(), bytes.end());
@@ -267,12 +243,9 @@ private:
   }
 
   llvm::Error buildNode(const reader::Node &node) {
-    std::string where = "node " + reader::quoted(node.name) + " (" +
-                        reader::escaped(node.opType) + "): ";
-    llvm::ArrayRef<onnx::Field> fields =
-        operation(node)->getInterface<onnx::OnnxOpInterface>()->fields();
-    OperationState state(NameLoc::get(b.getStringAttr(node.name)),
-                         operationName(node));
+    std::string where = "node " + reader::quoted(node.name) + " (" + reader::escaped(node.opType) + "): ";
+    llvm::ArrayRef<onnx::Field> fields = operation(node)->getInterface<onnx::OnnxOpInterface>()->fields();
+    OperationState state(NameLoc::get(b.getStringAttr(node.name)), operationName(node));
     SmallVector<int32_t> segments;
     size_t next = 0;
     llvm::StringSet<> known;
@@ -291,8 +264,7 @@ private:
       }
       bool present = next < node.inputs.size() && !node.inputs[next].empty();
       if (!present && field.required)
-        return failure(where + "input " + llvm::Twine(next) + " ('" +
-                       field.name + "') is required");
+        return failure(where + "input " + llvm::Twine(next) + " ('" + field.name + "') is required");
       if (present)
         if (llvm::Error error = addOperand(state, node.inputs[next], where))
           return error;
@@ -301,26 +273,23 @@ private:
     }
     for (size_t extra = next; extra < node.inputs.size(); ++extra)
       if (!node.inputs[extra].empty())
-        return failure(where + "has " + llvm::Twine(node.inputs.size()) +
-                       " inputs, at most " + llvm::Twine(next) + " are known");
+        return failure(where + "has " + llvm::Twine(node.inputs.size()) + " inputs, at most " + llvm::Twine(next) +
+                       " are known");
     for (const reader::Attribute &attribute : node.attributes) {
       if (!known.count(attribute.name))
-        return failure(where + "unknown attribute " +
-                       reader::quoted(attribute.name));
+        return failure(where + "unknown attribute " + reader::quoted(attribute.name));
     }
     for (const onnx::Field &field : fields)
       if (!field.isOperand())
         if (llvm::Error error = addAttribute(state, node, field, where))
           return error;
     if (operation(node)->hasTrait<OpTrait::AttrSizedOperandSegments>())
-      state.addAttribute("operandSegmentSizes",
-                         b.getDenseI32ArrayAttr(segments));
+      state.addAttribute("operandSegmentSizes", b.getDenseI32ArrayAttr(segments));
     if (llvm::Error error = addResults(state, node, where))
       return error;
     state.addAttribute("onnx.node", b.getStringAttr(node.name));
     state.addAttribute("onnx.outputs",
-                       b.getStrArrayAttr(SmallVector<llvm::StringRef>(
-                           node.outputs.begin(), node.outputs.end())));
+                       b.getStrArrayAttr(SmallVector<llvm::StringRef>(node.outputs.begin(), node.outputs.end())));
     Operation *op = b.create(state);
     for (auto [name, result] : llvm::zip(node.outputs, op->getResults()))
       if (!name.empty())
@@ -328,18 +297,15 @@ private:
     return llvm::Error::success();
   }
 
-  llvm::Error addOperand(OperationState &state, llvm::StringRef name,
-                         const std::string &where) {
+  llvm::Error addOperand(OperationState &state, llvm::StringRef name, const std::string &where) {
     Value value = values.lookup(name);
     if (!value)
-      return failure(where + "input " + reader::quoted(name) +
-                     " is produced by no node");
+      return failure(where + "input " + reader::quoted(name) + " is produced by no node");
     state.addOperands(value);
     return llvm::Error::success();
   }
 
-  llvm::Error addResults(OperationState &state, const reader::Node &node,
-                         const std::string &where) {
+  llvm::Error addResults(OperationState &state, const reader::Node &node, const std::string &where) {
     // Types come from the shape analysis; until then a placeholder of rank 0.
     auto placeholder = RankedTensorType::get({}, b.getF32Type());
     RegisteredOperationName name = *operation(node);
@@ -350,8 +316,8 @@ private:
       if (hasResults(name, n))
         count = n;
     if (node.outputs.size() > count)
-      return failure(where + "has " + llvm::Twine(node.outputs.size()) +
-                     " outputs, at most " + llvm::Twine(count) + " are known");
+      return failure(where + "has " + llvm::Twine(node.outputs.size()) + " outputs, at most " + llvm::Twine(count) +
+                     " are known");
     state.addTypes(SmallVector<Type>(count, placeholder));
     return llvm::Error::success();
   }
@@ -369,8 +335,8 @@ private:
     }
   }
 
-  llvm::Error addAttribute(OperationState &state, const reader::Node &node,
-                           const onnx::Field &field, const std::string &where) {
+  llvm::Error addAttribute(OperationState &state, const reader::Node &node, const onnx::Field &field,
+                           const std::string &where) {
     const reader::Attribute *given = node.attribute(field.name);
     if (!given) {
       if (field.required)
@@ -381,8 +347,7 @@ private:
     auto expect = [&](T type) -> llvm::Error {
       if (given->type == type)
         return llvm::Error::success();
-      return failure(where + "attribute '" + field.name + "' has type " +
-                     reader::name(given->type) + ", wanted " +
+      return failure(where + "attribute '" + field.name + "' has type " + reader::name(given->type) + ", wanted " +
                      reader::name(type));
     };
     Attribute value;
@@ -417,11 +382,9 @@ private:
         return error;
       Type element = elementType(context, given->tensor->type);
       if (!element)
-        return failure(
-            where + "attribute '" + field.name + "' has element type " +
-            reader::name(given->tensor->type) + ", which is not supported");
-      value = constantOf(*given->tensor,
-                         RankedTensorType::get(given->tensor->dims, element));
+        return failure(where + "attribute '" + field.name + "' has element type " + reader::name(given->tensor->type) +
+                       ", which is not supported");
+      value = constantOf(*given->tensor, RankedTensorType::get(given->tensor->dims, element));
     }
     }
     state.addAttribute(field.name, value);
@@ -430,22 +393,19 @@ private:
 
   void finishResults(SymbolicShapes &shapes) {
     Operation *terminator = main.getBody().front().getTerminator();
-    SmallVector<Type> inputs(main.getArgumentTypes()),
-        results(terminator->getOperandTypes());
+    SmallVector<Type> inputs(main.getArgumentTypes()), results(terminator->getOperandTypes());
     main.setFunctionType(b.getFunctionType(inputs, results));
     for (auto [i, output] : llvm::enumerate(model.graph.outputs)) {
       SmallVector<Attribute> names;
       for (const SymbolicExpr &dim : shapes.shape(terminator->getOperand(i)))
-        names.push_back(
-            b.getStringAttr(dim.constant() ? "" : outputDim(shapes, dim)));
+        names.push_back(b.getStringAttr(dim.constant() ? "" : outputDim(shapes, dim)));
       main.setResultAttr(i, "onnx.name", b.getStringAttr(output.name));
       main.setResultAttr(i, "onnx.dims", b.getArrayAttr(names));
     }
   }
 
   /// The expression as text when all its symbols have names of the model's.
-  static std::string outputDim(SymbolicShapes &shapes,
-                               const SymbolicExpr &dim) {
+  static std::string outputDim(SymbolicShapes &shapes, const SymbolicExpr &dim) {
     for (const SymbolicExpr::Term &term : dim.terms())
       for (SymbolicExpr::Symbol symbol : term.symbols)
         if (shapes.definition(symbol).name.empty())
@@ -463,8 +423,7 @@ private:
 
 } // namespace
 
-llvm::Expected<OwningOpRef<ModuleOp>> buildModule(const reader::Model &model,
-                                                  MLIRContext &context) {
+llvm::Expected<OwningOpRef<ModuleOp>> buildModule(const reader::Model &model, MLIRContext &context) {
   return ModuleBuilder(model, context).build();
 }
 

@@ -37,12 +37,10 @@ static llvm::StringRef dtypeName(Type element) {
   }
 }
 
-static json::Object port(StringAttr name, RankedTensorType type,
-                         ArrayAttr names) {
+static json::Object port(StringAttr name, RankedTensorType type, ArrayAttr names) {
   json::Array dims;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    StringAttr symbol =
-        names ? dyn_cast<StringAttr>(names[axis]) : StringAttr();
+    StringAttr symbol = names ? dyn_cast<StringAttr>(names[axis]) : StringAttr();
     if (!type.isDynamicDim(axis))
       dims.push_back(type.getDimSize(axis));
     else if (symbol && !symbol.empty())
@@ -65,8 +63,7 @@ static bool isTokens(BlockArgument argument) {
     return false;
   for (OpOperand &use : argument.getUses()) {
     Operation *user = use.getOwner();
-    if (user->getName().getStringRef() != "onnx.Gather" ||
-        use.getOperandNumber() != 1)
+    if (user->getName().getStringRef() != "onnx.Gather" || use.getOperandNumber() != 1)
       continue;
     auto table = cast<RankedTensorType>(user->getOperand(0).getType());
     if (table.getRank() == 2 && isa<FloatType>(table.getElementType()))
@@ -75,32 +72,28 @@ static bool isTokens(BlockArgument argument) {
   return false;
 }
 
-std::string farskip::describeProgram(ModuleOp module,
-                                     const DriverOptions &options) {
+std::string farskip::describeProgram(ModuleOp module, const DriverOptions &options) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   json::Array inputs, outputs;
   for (BlockArgument argument : main.getArguments()) {
     unsigned i = argument.getArgNumber();
-    json::Object input = port(main.getArgAttrOfType<StringAttr>(i, "onnx.name"),
-                              cast<RankedTensorType>(argument.getType()),
-                              main.getArgAttrOfType<ArrayAttr>(i, "onnx.dims"));
+    json::Object input =
+        port(main.getArgAttrOfType<StringAttr>(i, "onnx.name"), cast<RankedTensorType>(argument.getType()),
+             main.getArgAttrOfType<ArrayAttr>(i, "onnx.dims"));
     input["used"] = !argument.use_empty();
     if (isTokens(argument))
       input["role"] = "tokens";
     inputs.push_back(std::move(input));
   }
   for (auto [i, type] : llvm::enumerate(main.getResultTypes()))
-    outputs.push_back(
-        port(main.getResultAttrOfType<StringAttr>(i, "onnx.name"),
-             cast<RankedTensorType>(type),
-             main.getResultAttrOfType<ArrayAttr>(i, "onnx.dims")));
+    outputs.push_back(port(main.getResultAttrOfType<StringAttr>(i, "onnx.name"), cast<RankedTensorType>(type),
+                           main.getResultAttrOfType<ArrayAttr>(i, "onnx.dims")));
   json::Object metadata;
   std::string tokenizer;
   if (auto given = module->getAttrOfType<DictionaryAttr>("onnx.metadata"))
     for (NamedAttribute entry : given) {
       llvm::StringRef value = cast<StringAttr>(entry.getValue()).getValue();
-      metadata[json::fixUTF8(entry.getName().getValue())] =
-          json::fixUTF8(value);
+      metadata[json::fixUTF8(entry.getName().getValue())] = json::fixUTF8(value);
       if (entry.getName() == "farskip.tokenizer")
         tokenizer = value.str();
     }
@@ -121,17 +114,12 @@ std::string farskip::describeProgram(ModuleOp module,
   return llvm::formatv("{0}", json::Value(std::move(description)));
 }
 
-void farskip::embedDescription(ModuleOp module, llvm::StringRef description,
-                               llvm::StringRef buildId, uint64_t weightsBytes) {
-  std::string text =
-      llvm::formatv("{{\"build_id\":\"{0}\",\"weights_bytes\":{1},", buildId,
-                    weightsBytes)
-          .str() +
-      description.drop_front().str();
+void farskip::embedDescription(ModuleOp module, llvm::StringRef description, llvm::StringRef buildId,
+                               uint64_t weightsBytes) {
+  std::string text = llvm::formatv("{{\"build_id\":\"{0}\",\"weights_bytes\":{1},", buildId, weightsBytes).str() +
+                     description.drop_front().str();
   text.push_back('\0');
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  LLVM::GlobalOp::create(b, b.getUnknownLoc(),
-                         LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
-                         /*isConstant=*/true, LLVM::Linkage::External,
-                         "farskip_model_json", b.getStringAttr(text));
+  LLVM::GlobalOp::create(b, b.getUnknownLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
+                         /*isConstant=*/true, LLVM::Linkage::External, "farskip_model_json", b.getStringAttr(text));
 }

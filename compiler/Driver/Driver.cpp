@@ -27,9 +27,7 @@ public:
     failed = true;
     return code;
   }
-  void warning(const llvm::Twine &text) {
-    llvm::errs() << "warning: " << oneLine(text.str()) << "\n";
-  }
+  void warning(const llvm::Twine &text) { llvm::errs() << "warning: " << oneLine(text.str()) << "\n"; }
   bool hasFailed() const { return failed; }
 
 private:
@@ -52,31 +50,28 @@ public:
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     context.disableMultithreading();
-    context.getDiagEngine().registerHandler(
-        [this](mlir::Diagnostic &diagnostic) {
-          std::string text;
-          llvm::raw_string_ostream os(text);
-          if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
-            if (!name.getName().empty())
-              os << "node " << reader::quoted(name.getName()) << ": ";
-          os << diagnostic;
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            messages.error(text, kModelError);
-          else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-            messages.warning(text);
-        });
+    context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+        if (!name.getName().empty())
+          os << "node " << reader::quoted(name.getName()) << ": ";
+      os << diagnostic;
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        messages.error(text, kModelError);
+      else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+        messages.warning(text);
+    });
   }
 
   int run() {
     reader::ImportOptions importOptions;
     importOptions.allowedExternalDirs = options.allowExternalDirs;
     importOptions.strictExternalData = options.strictExternalData;
-    auto model = reader::readModel(options.input, importOptions,
-                                   [&](const reader::Diagnostic &diagnostic) {
-                                     if (diagnostic.severity ==
-                                         reader::Severity::Warning)
-                                       messages.warning(diagnostic.message);
-                                   });
+    auto model = reader::readModel(options.input, importOptions, [&](const reader::Diagnostic &diagnostic) {
+      if (diagnostic.severity == reader::Severity::Warning)
+        messages.warning(diagnostic.message);
+    });
     if (!model)
       return messages.error(llvm::toString(model.takeError()), kModelError);
     auto module = buildModule(*model, context);
@@ -98,8 +93,7 @@ private:
       if (failed(passes.run(module))) {
         if (messages.hasFailed())
           return kModelError;
-        return messages.error("phase " + phaseName(phase) + " failed",
-                              kInternal);
+        return messages.error("phase " + phaseName(phase) + " failed", kInternal);
       }
     }
     switch (options.emit) {
@@ -110,26 +104,18 @@ private:
         return llvm::Error::success();
       });
     case Emit::LLVM:
-      return writeText([&](llvm::raw_pwrite_stream &os) {
-        return emitLLVM(module, options.cpu, os);
-      });
+      return writeText([&](llvm::raw_pwrite_stream &os) { return emitLLVM(module, options.cpu, os); });
     case Emit::Object:
-      embedDescription(module, description, buildId(model, module, description),
-                       weightsBytes(module));
-      return writeText([&](llvm::raw_pwrite_stream &os) {
-        return emitObject(module, options.cpu, os);
-      });
+      embedDescription(module, description, buildId(model, module, description), weightsBytes(module));
+      return writeText([&](llvm::raw_pwrite_stream &os) { return emitObject(module, options.cpu, os); });
     default:
       return writeProgram(model, module, description);
     }
   }
 
-  int fail(llvm::Error error, int code) {
-    return messages.error(llvm::toString(std::move(error)), code);
-  }
+  int fail(llvm::Error error, int code) { return messages.error(llvm::toString(std::move(error)), code); }
 
-  int writeText(
-      llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> print) {
+  int writeText(llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> print) {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream os(bytes);
     if (llvm::Error error = print(os))
@@ -157,22 +143,17 @@ private:
 
   /// A name for this executable and its weights: the options, the model's
   /// structure and where its weights stand.
-  std::string buildId(const reader::Model &model, ModuleOp module,
-                      llvm::StringRef description) {
+  std::string buildId(const reader::Model &model, ModuleOp module, llvm::StringRef description) {
     llvm::SHA256 hash;
     hash.update(description);
     auto table = module->getAttrOfType<DenseI64ArrayAttr>(kWeightsAttr);
-    llvm::ArrayRef<int64_t> numbers =
-        table ? table.asArrayRef() : llvm::ArrayRef<int64_t>();
-    hash.update(llvm::ArrayRef(
-        reinterpret_cast<const uint8_t *>(numbers.data()), numbers.size() * 8));
+    llvm::ArrayRef<int64_t> numbers = table ? table.asArrayRef() : llvm::ArrayRef<int64_t>();
+    hash.update(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(numbers.data()), numbers.size() * 8));
     for (size_t i = 0; i < model.files.size(); ++i) {
       llvm::sys::fs::file_status status;
       if (!llvm::sys::fs::status(model.files[i].path, status)) {
-        std::string stamp =
-            model.files[i].path + std::to_string(status.getSize()) +
-            std::to_string(
-                status.getLastModificationTime().time_since_epoch().count());
+        std::string stamp = model.files[i].path + std::to_string(status.getSize()) +
+                            std::to_string(status.getLastModificationTime().time_since_epoch().count());
         hash.update(stamp);
       }
     }
@@ -180,17 +161,14 @@ private:
                        /*LowerCase=*/true);
   }
 
-  llvm::Error writeWeights(const reader::Model &model, ModuleOp module,
-                           llvm::StringRef id, OutputFile &file) {
+  llvm::Error writeWeights(const reader::Model &model, ModuleOp module, llvm::StringRef id, OutputFile &file) {
     farskip_weights_header header = {};
     std::memcpy(header.magic, "FSKWGHT1", 8);
     header.version = 1;
     header.total_bytes = weightsBytes(module);
-    std::memcpy(header.build_id, id.data(),
-                std::min<size_t>(id.size(), sizeof header.build_id));
+    std::memcpy(header.build_id, id.data(), std::min<size_t>(id.size(), sizeof header.build_id));
     static_assert(sizeof header == kWeightsHeader);
-    if (llvm::Error error = file.write(
-            {reinterpret_cast<const char *>(&header), sizeof header}))
+    if (llvm::Error error = file.write({reinterpret_cast<const char *>(&header), sizeof header}))
       return error;
     auto table = module->getAttrOfType<DenseI64ArrayAttr>(kWeightsAttr);
     for (int64_t i = 0; i < table.size(); i += 4) {
@@ -207,8 +185,7 @@ private:
     return file.finish();
   }
 
-  int writeProgram(const reader::Model &model, ModuleOp module,
-                   llvm::StringRef description) {
+  int writeProgram(const reader::Model &model, ModuleOp module, llvm::StringRef description) {
     std::string id = buildId(model, module, description);
     uint64_t bytes = weightsBytes(module);
     embedDescription(module, description, id, bytes);
@@ -228,8 +205,7 @@ private:
       return fail(executable.takeError(), kIo);
     if (llvm::Error error = executable->finish())
       return fail(std::move(error), kIo);
-    if (llvm::Error error =
-            linkExecutable(object->temporary(), executable->temporary()))
+    if (llvm::Error error = linkExecutable(object->temporary(), executable->temporary()))
       return fail(std::move(error), kInternal);
     if (bytes) {
       auto weights = OutputFile::create(options.output + ".weights");
@@ -252,6 +228,4 @@ private:
 
 } // namespace
 
-int farskip::runDriver(const DriverOptions &options) {
-  return Compilation(options).run();
-}
+int farskip::runDriver(const DriverOptions &options) { return Compilation(options).run(); }

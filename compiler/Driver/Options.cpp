@@ -38,21 +38,16 @@ Exit status: 0; 1 the model is wrong or not supported; 64 usage; 70 internal err
 /// A positive decimal number without sign or leading zeros.
 static std::optional<int64_t> decimal(llvm::StringRef text) {
   int64_t number;
-  if (text.empty() || text.size() > 9 ||
-      text.find_first_not_of("0123456789") != llvm::StringRef::npos ||
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != llvm::StringRef::npos ||
       (text.size() > 1 && text[0] == '0') || text.getAsInteger(10, number))
     return std::nullopt;
   return number;
 }
 
-llvm::Expected<DriverOptions>
-farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
+llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
   static constexpr llvm::StringLiteral kNames[] = {
-      "-o",           "--emit",
-      "--compile-to", "--ranks",
-      "--attention",  "--experts",
-      "--farskip",    "--farskip-part",
-      "--cpu",        "--allow-external-dir"};
+      "-o",        "--emit",    "--compile-to",   "--ranks", "--attention",
+      "--experts", "--farskip", "--farskip-part", "--cpu",   "--allow-external-dir"};
   DriverOptions options;
   llvm::StringSet<> seen;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -71,8 +66,7 @@ farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
     }
     if (!argument.starts_with("-")) {
       if (!options.input.empty())
-        return usage("two models: '" + options.input + "' and '" + argument +
-                     "'");
+        return usage("two models: '" + options.input + "' and '" + argument + "'");
       options.input = argument.str();
       continue;
     }
@@ -90,8 +84,7 @@ farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
     auto choice = [&](llvm::ArrayRef<llvm::StringRef> valid) -> llvm::Error {
       if (llvm::is_contained(valid, value))
         return llvm::Error::success();
-      return usage("'" + name + "=" + value + "': valid values are " +
-                   llvm::join(valid, ", "));
+      return usage("'" + name + "=" + value + "': valid values are " + llvm::join(valid, ", "));
     };
     if (name == "-o") {
       options.output = value.str();
@@ -107,8 +100,7 @@ farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
     } else if (name == "--compile-to") {
       options.compileTo = parsePhase(value);
       if (!options.compileTo)
-        return usage("'--compile-to=" + value + "': the phases are " +
-                     phaseNames());
+        return usage("'--compile-to=" + value + "': the phases are " + phaseNames());
     } else if (name == "--ranks") {
       std::optional<int64_t> ranks = decimal(value);
       if (!ranks || *ranks < 1 || *ranks > 1024)
@@ -124,8 +116,7 @@ farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
       options.experts = value.str();
     } else if (name == "--farskip") {
       if (llvm::Error error = checkSelection(value))
-        return usage("'--farskip=" + value +
-                     "': " + llvm::toString(std::move(error)));
+        return usage("'--farskip=" + value + "': " + llvm::toString(std::move(error)));
       options.farskip = value.str();
     } else if (name == "--farskip-part") {
       if (llvm::Error error = choice({"both", "attention", "moe"}))

@@ -14,8 +14,7 @@ using namespace farskip;
 
 static llvm::Error ioError(const llvm::Twine &what) {
   int code = errno;
-  return llvm::createStringError(std::error_code(code, std::generic_category()),
-                                 what + ": " + std::strerror(code));
+  return llvm::createStringError(std::error_code(code, std::generic_category()), what + ": " + std::strerror(code));
 }
 
 OutputFile &OutputFile::operator=(OutputFile &&other) {
@@ -26,15 +25,13 @@ OutputFile &OutputFile::operator=(OutputFile &&other) {
   return *this;
 }
 
-llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef target,
-                                              unsigned mode) {
+llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef target, unsigned mode) {
   OutputFile file;
   file.target = target.str();
   std::random_device random;
   for (int attempt = 0; attempt < 16 && file.descriptor < 0; ++attempt) {
     file.path = (target + ".tmp-" + llvm::Twine::utohexstr(random())).str();
-    file.descriptor = ::open(file.path.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    file.descriptor = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file.descriptor < 0 && errno != EEXIST)
       break;
   }
@@ -57,8 +54,7 @@ OutputFile::~OutputFile() {
 
 llvm::Error OutputFile::write(llvm::StringRef bytes) {
   while (!bytes.empty()) {
-    ssize_t count = ::write(descriptor, bytes.data(),
-                            std::min<size_t>(bytes.size(), 1 << 30));
+    ssize_t count = ::write(descriptor, bytes.data(), std::min<size_t>(bytes.size(), 1 << 30));
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
@@ -72,9 +68,7 @@ llvm::Error OutputFile::write(llvm::StringRef bytes) {
 llvm::Error OutputFile::padTo(uint64_t offset) {
   static const char zeros[64] = {};
   while (written < offset)
-    if (llvm::Error error = write(
-            {zeros,
-             static_cast<size_t>(std::min<uint64_t>(64, offset - written))}))
+    if (llvm::Error error = write({zeros, static_cast<size_t>(std::min<uint64_t>(64, offset - written))}))
       return error;
   return llvm::Error::success();
 }

@@ -21,16 +21,14 @@ static llvm::Error failure(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-targetMachine(const CpuOptions &options) {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const CpuOptions &options) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string message;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, message);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return failure(message);
   std::string cpu = options.cpu, features;
@@ -45,22 +43,19 @@ targetMachine(const CpuOptions &options) {
   // Products and sums are fused only where the program says so: the same bits
   // on every machine.
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
-      options.optimize ? llvm::CodeGenOptLevel::Default
-                       : llvm::CodeGenOptLevel::None));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
+                                  options.optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
   if (!machine)
     return failure("no code generator for cpu " + cpu);
   return machine;
 }
 
-static llvm::Expected<std::unique_ptr<llvm::Module>>
-translate(mlir::ModuleOp module, llvm::LLVMContext &context,
-          llvm::TargetMachine &machine, bool optimize) {
+static llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                                               llvm::TargetMachine &machine, bool optimize) {
   mlir::registerBuiltinDialectTranslation(*module->getContext());
   mlir::registerLLVMDialectTranslation(*module->getContext());
-  std::unique_ptr<llvm::Module> code =
-      mlir::translateModuleToLLVMIR(module, context);
+  std::unique_ptr<llvm::Module> code = mlir::translateModuleToLLVMIR(module, context);
   if (!code)
     return failure("translation to LLVM IR failed");
   code->setTargetTriple(machine.getTargetTriple());
@@ -83,13 +78,11 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(*code, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*code, modules);
   return code;
 }
 
-llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options,
-                              llvm::raw_pwrite_stream &os) {
+llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os) {
   auto machine = targetMachine(options);
   if (!machine)
     return machine.takeError();
@@ -101,9 +94,7 @@ llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options,
   return llvm::Error::success();
 }
 
-llvm::Error farskip::emitObject(mlir::ModuleOp module,
-                                const CpuOptions &options,
-                                llvm::raw_pwrite_stream &os) {
+llvm::Error farskip::emitObject(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os) {
   auto machine = targetMachine(options);
   if (!machine)
     return machine.takeError();
@@ -112,8 +103,7 @@ llvm::Error farskip::emitObject(mlir::ModuleOp module,
   if (!code)
     return code.takeError();
   llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, os, nullptr,
-                                      llvm::CodeGenFileType::ObjectFile))
+  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
     return failure("the code generator emits no object files");
   passes.run(**code);
   return llvm::Error::success();
@@ -122,36 +112,28 @@ llvm::Error farskip::emitObject(mlir::ModuleOp module,
 /// The run-time library: beside the compiler, in `lib/` beside its `bin/`.
 static std::string runtimeLibrary() {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-  llvm::SmallString<256> path(
-      llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
+  llvm::SmallString<256> path(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
   llvm::sys::path::append(path, "lib", "libfarskip_rt.a");
   return path.str().str();
 }
 
-llvm::Error farskip::linkExecutable(llvm::StringRef object,
-                                    llvm::StringRef output) {
-  llvm::ErrorOr<std::string> driver =
-      llvm::sys::findProgramByName("clang++-22");
+llvm::Error farskip::linkExecutable(llvm::StringRef object, llvm::StringRef output) {
+  llvm::ErrorOr<std::string> driver = llvm::sys::findProgramByName("clang++-22");
   if (!driver)
     driver = llvm::sys::findProgramByName("c++");
   if (!driver)
-    return failure(
-        "no linker driver: neither clang++-22 nor c++ is on the path");
+    return failure("no linker driver: neither clang++-22 nor c++ is on the path");
   std::string runtime = runtimeLibrary();
   if (!llvm::sys::fs::exists(runtime))
     return failure("the run-time library is not at " + runtime);
-  llvm::SmallVector<llvm::StringRef> arguments{
-      *driver, object, runtime,     "-o",
-      output,  "-lm",  "-lpthread", "-Wl,--gc-sections"};
+  llvm::SmallVector<llvm::StringRef> arguments{*driver, object, runtime,     "-o",
+                                               output,  "-lm",  "-lpthread", "-Wl,--gc-sections"};
   if (llvm::StringRef(*driver).ends_with("clang++-22"))
     arguments.push_back("-fuse-ld=lld");
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {},
-                                         0, 0, &message);
+  int status = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {}, 0, 0, &message);
   if (status)
-    return failure("linking failed" +
-                   (message.empty()
-                        ? llvm::Twine(" with status ") + llvm::Twine(status)
-                        : llvm::Twine(": ") + message));
+    return failure("linking failed" + (message.empty() ? llvm::Twine(" with status ") + llvm::Twine(status)
+                                                       : llvm::Twine(": ") + message));
   return llvm::Error::success();
 }

@@ -24,8 +24,8 @@ struct SubBlock {
   int64_t layer = 0;
   mlir::Value value;                             ///< before `wrappers`
   llvm::SmallVector<mlir::Operation *> wrappers; ///< innermost first
-  mlir::Value sum; ///< the inner sum that `wrappers` apply to in the source
-  mlir::Operation *add = nullptr; ///< the addition to the main chain
+  mlir::Value sum;                               ///< the inner sum that `wrappers` apply to in the source
+  mlir::Operation *add = nullptr;                ///< the addition to the main chain
 };
 
 /// One transformer layer: an attention block, then a MoE block (routed and

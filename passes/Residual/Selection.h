@@ -12,8 +12,7 @@ namespace farskip {
 /// `none`, `all`, `first:N`, `last:N`, `first:P%`, `last:P%` (rounded up), or a
 /// list such as `0,2,5-9`, of `count` layers. Sorted, each once. An error names
 /// the valid forms or the layer that does not exist.
-llvm::Expected<llvm::SmallVector<int64_t>> parseSelection(llvm::StringRef text,
-                                                          int64_t count);
+llvm::Expected<llvm::SmallVector<int64_t>> parseSelection(llvm::StringRef text, int64_t count);
 
 /// Checks the form alone, without knowing the number of layers.
 llvm::Error checkSelection(llvm::StringRef text);

@@ -46,15 +46,12 @@ Status Weights::map(const std::string &path, const Description &description) {
     return failure(kIo, name + ": " + std::strerror(errno));
   struct stat info;
   bool regular = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (!regular ||
-      static_cast<uint64_t>(info.st_size) != description.weightsBytes) {
+  if (!regular || static_cast<uint64_t>(info.st_size) != description.weightsBytes) {
     ::close(fd);
     return failure(regular ? kInputError : kIo,
-                   name + (regular
-                               ? " has " + std::to_string(info.st_size) +
-                                     " bytes, this program's has " +
-                                     std::to_string(description.weightsBytes)
-                               : " is not a regular file"));
+                   name + (regular ? " has " + std::to_string(info.st_size) + " bytes, this program's has " +
+                                         std::to_string(description.weightsBytes)
+                                   : " is not a regular file"));
   }
   size = info.st_size;
   void *at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -64,15 +61,11 @@ Status Weights::map(const std::string &path, const Description &description) {
   mapped = static_cast<const char *>(at);
   farskip_weights_header header;
   std::memcpy(&header, mapped, sizeof header);
-  std::string id(header.build_id,
-                 ::strnlen(header.build_id, sizeof header.build_id));
+  std::string id(header.build_id, ::strnlen(header.build_id, sizeof header.build_id));
   if (std::memcmp(header.magic, "FSKWGHT1", 8) || header.version != 1)
-    return failure(kInputError,
-                   name + " is not a weights file of this version");
+    return failure(kInputError, name + " is not a weights file of this version");
   if (id != description.buildId)
-    return failure(kInputError, name + " has build id " + escaped(id) +
-                                    ", this program has " +
-                                    description.buildId);
+    return failure(kInputError, name + " has build id " + escaped(id) + ", this program has " + description.buildId);
   return {};
 }
 
@@ -90,9 +83,7 @@ void Context::fail(int code, const std::string &message) {
 
 using namespace farskip::runtime;
 
-static Context &of(farskip_rt_context *context) {
-  return *reinterpret_cast<Context *>(context);
-}
+static Context &of(farskip_rt_context *context) { return *reinterpret_cast<Context *>(context); }
 
 /// An MLIR memref descriptor of any rank.
 struct Descriptor {
@@ -103,13 +94,10 @@ struct Descriptor {
 
 extern "C" {
 
-void farskip_rt_input_get(farskip_rt_context *handle, int64_t index,
-                          int64_t rank, void *target) {
+void farskip_rt_input_get(farskip_rt_context *handle, int64_t index, int64_t rank, void *target) {
   Context &context = of(handle);
   const Buffer &whole = (*context.inputs)[index];
-  const Buffer &input = context.slices.empty() || !context.slices[index].data()
-                            ? whole
-                            : context.slices[index];
+  const Buffer &input = context.slices.empty() || !context.slices[index].data() ? whole : context.slices[index];
   auto *descriptor = static_cast<Descriptor *>(target);
   descriptor->allocated = descriptor->aligned = input.data();
   descriptor->offset = 0;
@@ -121,17 +109,14 @@ void farskip_rt_input_get(farskip_rt_context *handle, int64_t index,
   }
 }
 
-void farskip_rt_output_set(farskip_rt_context *handle, int64_t index,
-                           int64_t rank, const void *source) {
+void farskip_rt_output_set(farskip_rt_context *handle, int64_t index, int64_t rank, const void *source) {
   Context &context = of(handle);
   const auto *descriptor = static_cast<const Descriptor *>(source);
   const int64_t *sizes = descriptor->sizesAndStrides, *strides = sizes + rank;
   int64_t item = context.description->outputs[index].type.bytes;
   Buffer &output = context.outputs[index];
   if (!output.allocate(std::vector<int64_t>(sizes, sizes + rank), item))
-    context.fail(kIo, "no memory for output '" +
-                          escaped(context.description->outputs[index].name) +
-                          "'");
+    context.fail(kIo, "no memory for output '" + escaped(context.description->outputs[index].name) + "'");
   const char *base = descriptor->aligned + descriptor->offset * item;
   bool dense = true;
   for (int64_t axis = rank - 1, step = 1; axis >= 0; step *= sizes[axis--])
@@ -146,8 +131,7 @@ void farskip_rt_output_set(farskip_rt_context *handle, int64_t index,
     for (int64_t axis = 0; axis < rank; ++axis)
       at += position[axis] * strides[axis];
     std::memcpy(output.data() + done, base + at * item, item);
-    for (int64_t axis = rank - 1; axis >= 0 && ++position[axis] == sizes[axis];
-         --axis)
+    for (int64_t axis = rank - 1; axis >= 0 && ++position[axis] == sizes[axis]; --axis)
       position[axis] = 0;
   }
 }
@@ -159,17 +143,14 @@ const void *farskip_rt_weight_get(farskip_rt_context *handle, int64_t offset) {
 void *farskip_rt_arena_get(farskip_rt_context *handle, int64_t bytes) {
   Context &context = of(handle);
   if (bytes < 0 || !context.arena.allocate({bytes}, 1))
-    context.fail(kIo, "no memory for an arena of " + std::to_string(bytes) +
-                          " bytes");
+    context.fail(kIo, "no memory for an arena of " + std::to_string(bytes) + " bytes");
   return context.arena.data();
 }
 
-void farskip_rt_run_fail(farskip_rt_context *handle, const char *message,
-                         const int64_t *values, int64_t count) {
+void farskip_rt_run_fail(farskip_rt_context *handle, const char *message, const int64_t *values, int64_t count) {
   std::string text;
   for (const char *at = message; *at; ++at) {
-    if (at[0] == '{' && at[1] >= '0' && at[1] <= '9' && at[2] == '}' &&
-        at[1] - '0' < count) {
+    if (at[0] == '{' && at[1] >= '0' && at[1] <= '9' && at[2] == '}' && at[1] - '0' < count) {
       text += std::to_string(values[at[1] - '0']);
       at += 2;
     } else {
@@ -179,20 +160,12 @@ void farskip_rt_run_fail(farskip_rt_context *handle, const char *message,
   of(handle).fail(kInputError, text);
 }
 
-void farskip_rt_parallel_for(farskip_rt_context *handle, int64_t begin,
-                             int64_t end, int64_t grain,
-                             void (*body)(farskip_rt_context *, void *, int64_t,
-                                          int64_t),
-                             void *arguments) {
-  of(handle).pool->parallelFor(
-      begin, end, grain, reinterpret_cast<Pool::Body>(body), handle, arguments);
+void farskip_rt_parallel_for(farskip_rt_context *handle, int64_t begin, int64_t end, int64_t grain,
+                             void (*body)(farskip_rt_context *, void *, int64_t, int64_t), void *arguments) {
+  of(handle).pool->parallelFor(begin, end, grain, reinterpret_cast<Pool::Body>(body), handle, arguments);
 }
 
-int64_t farskip_rt_rank_get(farskip_rt_context *handle) {
-  return of(handle).rank;
-}
-int64_t farskip_rt_ranks_get(farskip_rt_context *handle) {
-  return of(handle).ranks;
-}
+int64_t farskip_rt_rank_get(farskip_rt_context *handle) { return of(handle).rank; }
+int64_t farskip_rt_ranks_get(farskip_rt_context *handle) { return of(handle).ranks; }
 
 } // extern "C"

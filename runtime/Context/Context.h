@@ -62,8 +62,7 @@ struct Context {
   const std::vector<Buffer> *inputs = nullptr;
   int64_t rank = 0, ranks = 1;
   std::unique_ptr<Pool> pool;
-  std::vector<Buffer>
-      slices; ///< this rank's inputs where they are not the whole ones
+  std::vector<Buffer> slices; ///< this rank's inputs where they are not the whole ones
   std::vector<Buffer> outputs;
   Buffer arena;
   Report *report = nullptr; ///< null in the process that the user started

@@ -11,7 +11,6 @@ namespace farskip::runtime {
 /// --prompt-text, as numbers otherwise. The program needs an input with the
 /// role `tokens` and an output with the role `logits`; the whole sequence is
 /// computed for each token.
-Status generate(const Description &description, const Weights &weights,
-                const ProgramOptions &options, RunTimes &times);
+Status generate(const Description &description, const Weights &weights, const ProgramOptions &options, RunTimes &times);
 
 } // namespace farskip::runtime

@@ -27,92 +27,73 @@ std::string weightsPath() {
 }
 
 bool isFileName(const std::string &name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find('/') == std::string::npos &&
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos && name.size() < 200;
 }
 
-Status pathIn(const std::string &directory, const std::string &name,
-              std::string &path) {
+Status pathIn(const std::string &directory, const std::string &name, std::string &path) {
   if (!isFileName(name))
-    return failure(
-        kUsage,
-        "'" + escaped(name) +
-            "' is no file name; pass it by --input or --output NAME=FILE");
+    return failure(kUsage, "'" + escaped(name) + "' is no file name; pass it by --input or --output NAME=FILE");
   path = directory + "/" + name + ".npy";
   return {};
 }
 
-Status readInputs(const Description &description, const ProgramOptions &options,
-                  std::vector<Buffer> &inputs) {
+Status readInputs(const Description &description, const ProgramOptions &options, std::vector<Buffer> &inputs) {
   inputs.resize(description.inputs.size());
   ShapeChecker checker;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port &port = description.inputs[i];
     std::string path;
-    if (auto given = options.inputs.find(port.name);
-        given != options.inputs.end()) {
+    if (auto given = options.inputs.find(port.name); given != options.inputs.end()) {
       path = given->second;
     } else if (!options.inputDir.empty()) {
-      if (Status status = pathIn(options.inputDir, port.name, path);
-          !status.ok())
+      if (Status status = pathIn(options.inputDir, port.name, path); !status.ok())
         return status;
       if (!port.used && ::access(path.c_str(), R_OK))
         path.clear();
     } else if (port.used) {
-      return failure(kUsage, "input '" + escaped(port.name) +
-                                 "' is missing; pass --input '" +
-                                 escaped(port.name) + "'=FILE.npy");
+      return failure(kUsage, "input '" + escaped(port.name) + "' is missing; pass --input '" + escaped(port.name) +
+                                 "'=FILE.npy");
     }
     if (path.empty()) {
-      inputs[i].allocate(std::vector<int64_t>(port.dims.size(), 0),
-                         port.type.bytes);
+      inputs[i].allocate(std::vector<int64_t>(port.dims.size(), 0), port.type.bytes);
       continue;
     }
     NpyHeader header;
     if (Status status = readNpyHeader(path, header); !status.ok())
       return status;
-    if (Status status = checker.check(port, header.descr, header.shape);
-        !status.ok())
+    if (Status status = checker.check(port, header.descr, header.shape); !status.ok())
       return status;
     if (!inputs[i].allocate(header.shape, port.type.bytes))
       return failure(kIo, "no memory for input '" + escaped(port.name) + "'");
-    if (Status status = readNpyData(path, header, inputs[i].data());
-        !status.ok())
+    if (Status status = readNpyData(path, header, inputs[i].data()); !status.ok())
       return status;
   }
   return {};
 }
 
-Status writeOutputs(const Description &description,
-                    const ProgramOptions &options,
-                    const std::vector<Buffer> &outputs) {
+Status writeOutputs(const Description &description, const ProgramOptions &options, const std::vector<Buffer> &outputs) {
   OutputFiles files;
   std::set<std::string> done;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port &port = description.outputs[i];
     std::string path;
-    if (auto given = options.outputs.find(port.name);
-        given != options.outputs.end()) {
+    if (auto given = options.outputs.find(port.name); given != options.outputs.end()) {
       path = given->second;
     } else if (!options.outputDir.empty()) {
-      if (Status status = pathIn(options.outputDir, port.name, path);
-          !status.ok())
+      if (Status status = pathIn(options.outputDir, port.name, path); !status.ok())
         return status;
     }
     if (path.empty() || !done.insert(port.name).second)
       continue;
-    Status status =
-        files.add(path, npyHeader(port.type.descr, outputs[i].shape),
-                  outputs[i].data(), outputs[i].bytes);
+    Status status = files.add(path, npyHeader(port.type.descr, outputs[i].shape), outputs[i].data(), outputs[i].bytes);
     if (!status.ok())
       return status;
   }
   return files.commit();
 }
 
-void printProfile(const ProgramOptions &options, const Description &description,
-                  RunTimes times) {
+void printProfile(const ProgramOptions &options, const Description &description, RunTimes times) {
   std::vector<double> sorted = times.seconds;
   std::sort(sorted.begin(), sorted.end());
   double total = 0;
@@ -123,36 +104,31 @@ void printProfile(const ProgramOptions &options, const Description &description,
     std::printf("{\"runs\":%zu,\"ranks\":%lld,\"total_s\":%.9f,\"first_s\":%."
                 "9f,\"median_s\":%.9f,\"min_s\":%.9f,"
                 "\"max_s\":%.9f}\n",
-                sorted.size(), static_cast<long long>(description.ranks), total,
-                times.seconds.front(), median, sorted.front(), sorted.back());
+                sorted.size(), static_cast<long long>(description.ranks), total, times.seconds.front(), median,
+                sorted.front(), sorted.back());
     return;
   }
-  std::printf("profile of rank 0 of %lld\n",
-              static_cast<long long>(description.ranks));
+  std::printf("profile of rank 0 of %lld\n", static_cast<long long>(description.ranks));
   std::printf("  %-10s %12s\n", "runs", std::to_string(sorted.size()).c_str());
-  const std::pair<const char *, double> rows[] = {
-      {"total", total},
-      {"first", times.seconds.front()},
-      {"median", median},
-      {"fastest", sorted.front()},
-      {"slowest", sorted.back()}};
+  const std::pair<const char *, double> rows[] = {{"total", total},
+                                                  {"first", times.seconds.front()},
+                                                  {"median", median},
+                                                  {"fastest", sorted.front()},
+                                                  {"slowest", sorted.back()}};
   for (auto [name, seconds] : rows)
     std::printf("  %-10s %9.3f ms\n", name, seconds * 1e3);
 }
 
 Status run(int argc, char **argv) {
   Description description;
-  if (Status status = parseDescription(farskip_model_json, description);
-      !status.ok())
+  if (Status status = parseDescription(farskip_model_json, description); !status.ok())
     return status;
   ProgramOptions options;
-  if (Status status = parseProgramOptions(argc, argv, description, options);
-      !status.ok())
+  if (Status status = parseProgramOptions(argc, argv, description, options); !status.ok())
     return status;
   if (options.help || options.version || options.describe) {
     std::string text = options.help      ? programHelp()
-                       : options.version ? "farskip 0.1.0, build id " +
-                                               description.buildId + "\n"
+                       : options.version ? "farskip 0.1.0, build id " + description.buildId + "\n"
                                          : describeText(description);
     std::fputs(text.c_str(), stdout);
     return {};
@@ -164,8 +140,7 @@ Status run(int argc, char **argv) {
     return status;
   RunTimes times;
   if (options.generate) {
-    if (Status status = generate(description, weights, options, times);
-        !status.ok())
+    if (Status status = generate(description, weights, options, times); !status.ok())
       return status;
   } else {
     std::vector<Buffer> inputs, outputs;
@@ -174,12 +149,9 @@ Status run(int argc, char **argv) {
     RunOptions runOptions;
     runOptions.threads = options.threads;
     runOptions.repeat = options.repeat;
-    if (Status status = runProgram(description, weights, inputs, runOptions,
-                                   outputs, times);
-        !status.ok())
+    if (Status status = runProgram(description, weights, inputs, runOptions, outputs, times); !status.ok())
       return status;
-    if (Status status = writeOutputs(description, options, outputs);
-        !status.ok())
+    if (Status status = writeOutputs(description, options, outputs); !status.ok())
       return status;
   }
   if (options.profile && !times.seconds.empty())

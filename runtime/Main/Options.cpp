@@ -26,17 +26,13 @@ Exit status: 0; 1 an input is wrong; 64 usage; 70 internal error; 74 input or ou
 )";
 }
 
-static Status usage(const std::string &message) {
-  return failure(kUsage, message);
-}
+static Status usage(const std::string &message) { return failure(kUsage, message); }
 
-static Status number(const std::string &option, const std::string &text,
-                     int64_t least, int64_t &value) {
-  if (text.empty() || text.size() > 9 ||
-      text.find_first_not_of("0123456789") != std::string::npos ||
+static Status number(const std::string &option, const std::string &text, int64_t least, int64_t &value) {
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos ||
       std::stoll(text) < least)
-    return usage("option '" + option + "': '" + escaped(text) +
-                 "' is no number of " + std::to_string(least) + " or more");
+    return usage("option '" + option + "': '" + escaped(text) + "' is no number of " + std::to_string(least) +
+                 " or more");
   value = std::stoll(text);
   return {};
 }
@@ -49,39 +45,29 @@ static std::string names(const std::vector<Port> &ports) {
 }
 
 /// Splits NAME=FILE at the longest declared name.
-static Status assign(const std::string &option, const std::string &text,
-                     const std::vector<Port> &ports,
+static Status assign(const std::string &option, const std::string &text, const std::vector<Port> &ports,
                      std::map<std::string, std::string> &files) {
   const Port *best = nullptr;
   for (const Port &port : ports)
-    if (text.size() > port.name.size() &&
-        text.compare(0, port.name.size(), port.name) == 0 &&
-        text[port.name.size()] == '=' &&
-        (!best || port.name.size() > best->name.size()))
+    if (text.size() > port.name.size() && text.compare(0, port.name.size(), port.name) == 0 &&
+        text[port.name.size()] == '=' && (!best || port.name.size() > best->name.size()))
       best = &port;
   if (!best)
-    return usage(
-        "option '" + option + "': '" + escaped(text) +
-        "' is not NAME=FILE with a declared name; declared: " + names(ports));
+    return usage("option '" + option + "': '" + escaped(text) +
+                 "' is not NAME=FILE with a declared name; declared: " + names(ports));
   if (!files.emplace(best->name, text.substr(best->name.size() + 1)).second)
-    return usage("option '" + option + "': '" + escaped(best->name) +
-                 "' is given twice");
+    return usage("option '" + option + "': '" + escaped(best->name) + "' is given twice");
   return {};
 }
 
-Status parseProgramOptions(int argc, char **argv,
-                           const Description &description,
-                           ProgramOptions &options) {
-  static const std::set<std::string> known = {
-      "--input",       "--output",   "--input-dir", "--output-dir", "--prompt",
-      "--prompt-text", "--generate", "--repeat",    "--threads",    "--profile",
-      "--describe",    "--help",     "--version"};
-  static const std::set<std::string> flags = {"--profile", "--describe",
-                                              "--help", "--version"};
+Status parseProgramOptions(int argc, char **argv, const Description &description, ProgramOptions &options) {
+  static const std::set<std::string> known = {"--input",       "--output",   "--input-dir", "--output-dir", "--prompt",
+                                              "--prompt-text", "--generate", "--repeat",    "--threads",    "--profile",
+                                              "--describe",    "--help",     "--version"};
+  static const std::set<std::string> flags = {"--profile", "--describe", "--help", "--version"};
   std::set<std::string> seen;
   for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i],
-                name = argument.substr(0, argument.find('='));
+    std::string argument = argv[i], name = argument.substr(0, argument.find('='));
     bool hasValue = name.size() != argument.size();
     std::string value = hasValue ? argument.substr(name.size() + 1) : "";
     if (!known.count(name))
@@ -125,8 +111,7 @@ Status parseProgramOptions(int argc, char **argv,
     else if (value == "json")
       options.profile = ProgramOptions::Json;
     else
-      return usage("option '--profile': '" + escaped(value) +
-                   "'; valid values are table, json");
+      return usage("option '--profile': '" + escaped(value) + "'; valid values are table, json");
     if (!status.ok())
       return status;
   }

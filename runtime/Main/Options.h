@@ -18,9 +18,7 @@ struct ProgramOptions {
 
 /// A usage error names what is valid. `NAME=FILE` takes the longest declared
 /// name.
-Status parseProgramOptions(int argc, char **argv,
-                           const Description &description,
-                           ProgramOptions &options);
+Status parseProgramOptions(int argc, char **argv, const Description &description, ProgramOptions &options);
 
 const char *programHelp();
 

@@ -9,12 +9,10 @@ namespace farskip::runtime {
 using Json = nlohmann::json;
 
 std::optional<DType> dtype(const std::string &name) {
-  static const DType types[] = {
-      {"f32", "<f4", 4}, {"f16", "<f2", 2}, {"bf16", "<V2", 2},
-      {"f64", "<f8", 8}, {"i64", "<i8", 8}, {"i32", "<i4", 4},
-      {"i16", "<i2", 2}, {"i8", "|i1", 1},  {"u64", "<u8", 8},
-      {"u32", "<u4", 4}, {"u16", "<u2", 2}, {"u8", "|u1", 1},
-      {"bool", "|b1", 1}};
+  static const DType types[] = {{"f32", "<f4", 4}, {"f16", "<f2", 2}, {"bf16", "<V2", 2}, {"f64", "<f8", 8},
+                                {"i64", "<i8", 8}, {"i32", "<i4", 4}, {"i16", "<i2", 2},  {"i8", "|i1", 1},
+                                {"u64", "<u8", 8}, {"u32", "<u4", 4}, {"u16", "<u2", 2},  {"u8", "|u1", 1},
+                                {"bool", "|b1", 1}};
   for (const DType &type : types)
     if (type.name == name)
       return type;
@@ -66,12 +64,10 @@ Status parseDescription(const char *text, Description &description) {
       std::optional<Port> port = parsePort(item);
       if (!port)
         return failure(kInternal, "the program's description is damaged");
-      (list[0] == 'i' ? description.inputs : description.outputs)
-          .push_back(std::move(*port));
+      (list[0] == 'i' ? description.inputs : description.outputs).push_back(std::move(*port));
     }
   for (const Json &item : json["cache"])
-    description.cache.push_back(
-        {item.value("input", size_t{0}), item.value("output", size_t{0})});
+    description.cache.push_back({item.value("input", size_t{0}), item.value("output", size_t{0})});
   return {};
 }
 
@@ -80,9 +76,7 @@ static std::string shapeText(const std::vector<Extent> &dims) {
   for (const Extent &dim : dims) {
     if (text.size() > 1)
       text += ", ";
-    text += dim.kind == Extent::Number ? std::to_string(dim.number)
-            : dim.text.empty()         ? "?"
-                                       : escaped(dim.text);
+    text += dim.kind == Extent::Number ? std::to_string(dim.number) : dim.text.empty() ? "?" : escaped(dim.text);
   }
   return text + "]";
 }
@@ -90,8 +84,8 @@ static std::string shapeText(const std::vector<Extent> &dims) {
 std::string describeText(const Description &description) {
   std::string text = "program " + escaped(description.name) + "\n";
   text += "build id: " + description.buildId + "\n";
-  text += "ranks: " + std::to_string(description.ranks) + " (attention " +
-          description.attention + ", experts " + description.experts + ")\n";
+  text += "ranks: " + std::to_string(description.ranks) + " (attention " + description.attention + ", experts " +
+          description.experts + ")\n";
   if (!description.farskipLayers.empty())
     text += "farskip layers: " + description.farskipLayers + "\n";
   if (!description.tokenizer.empty())
@@ -100,8 +94,7 @@ std::string describeText(const Description &description) {
   for (const auto *ports : {&description.inputs, &description.outputs}) {
     text += ports == &description.inputs ? "inputs:\n" : "outputs:\n";
     for (const Port &port : *ports) {
-      text += "  " + escaped(port.name) + ": " + port.type.name + " " +
-              shapeText(port.dims);
+      text += "  " + escaped(port.name) + ": " + port.type.name + " " + shapeText(port.dims);
       text += port.used ? "\n" : " (not used)\n";
     }
   }
@@ -110,14 +103,12 @@ std::string describeText(const Description &description) {
 
 /// The value of a sum of symbols, numbers and products `2*n` when all symbols
 /// are bound.
-static std::optional<int64_t>
-evaluate(const std::string &text, const std::map<std::string, int64_t> &bound) {
+static std::optional<int64_t> evaluate(const std::string &text, const std::map<std::string, int64_t> &bound) {
   int64_t sum = 0, sign = 1, product = 1;
   bool open = false;
   size_t i = 0;
   auto close = [&] {
-    if (__builtin_mul_overflow(sign, product, &product) ||
-        __builtin_add_overflow(sum, product, &sum))
+    if (__builtin_mul_overflow(sign, product, &product) || __builtin_add_overflow(sum, product, &sum))
       return false;
     product = 1;
     open = false;
@@ -138,8 +129,7 @@ evaluate(const std::string &text, const std::map<std::string, int64_t> &bound) {
       size_t end = std::min(text.find_first_of(" +*-", i), text.size());
       std::string word = text.substr(i, end - i);
       int64_t factor;
-      if (word.find_first_not_of("0123456789") == std::string::npos &&
-          word.size() <= 18) {
+      if (word.find_first_not_of("0123456789") == std::string::npos && word.size() <= 18) {
         factor = std::stoll(word);
       } else {
         auto at = bound.find(word);
@@ -158,21 +148,15 @@ evaluate(const std::string &text, const std::map<std::string, int64_t> &bound) {
   return sum;
 }
 
-Status ShapeChecker::check(const Port &port, const std::string &descr,
-                           const std::vector<int64_t> &shape) {
+Status ShapeChecker::check(const Port &port, const std::string &descr, const std::vector<int64_t> &shape) {
   std::string name = "input '" + escaped(port.name) + "'";
-  bool matches =
-      descr == port.type.descr ||
-      (port.type.name == "bf16" && (descr == "|V2" || descr == "<V2"));
+  bool matches = descr == port.type.descr || (port.type.name == "bf16" && (descr == "|V2" || descr == "<V2"));
   if (!matches)
-    return failure(kInputError, name + ": element type " + escaped(descr) +
-                                    ", wanted " + port.type.name + " (" +
+    return failure(kInputError, name + ": element type " + escaped(descr) + ", wanted " + port.type.name + " (" +
                                     port.type.descr + ")");
   if (shape.size() != port.dims.size())
-    return failure(kInputError, name + ": rank " +
-                                    std::to_string(shape.size()) + ", wanted " +
-                                    std::to_string(port.dims.size()) + " " +
-                                    shapeText(port.dims));
+    return failure(kInputError, name + ": rank " + std::to_string(shape.size()) + ", wanted " +
+                                    std::to_string(port.dims.size()) + " " + shapeText(port.dims));
   std::map<std::string, int64_t> bound;
   for (const auto &[symbol, binding] : symbols)
     bound[symbol] = binding.value;
@@ -180,26 +164,19 @@ Status ShapeChecker::check(const Port &port, const std::string &descr,
     const Extent &dim = port.dims[axis];
     std::string where = name + ", axis " + std::to_string(axis);
     if (dim.kind == Extent::Number && dim.number != shape[axis])
-      return failure(kInputError, where + ": extent " +
-                                      std::to_string(shape[axis]) +
-                                      ", wanted " + std::to_string(dim.number));
+      return failure(kInputError,
+                     where + ": extent " + std::to_string(shape[axis]) + ", wanted " + std::to_string(dim.number));
     if (dim.kind == Extent::Symbol) {
-      auto [at, inserted] =
-          symbols.try_emplace(dim.text, Binding{shape[axis], where});
+      auto [at, inserted] = symbols.try_emplace(dim.text, Binding{shape[axis], where});
       if (!inserted && at->second.value != shape[axis])
-        return failure(kInputError,
-                       where + " (" + escaped(dim.text) + "): extent " +
-                           std::to_string(shape[axis]) + ", wanted " +
-                           std::to_string(at->second.value) + " as in " +
-                           at->second.where);
+        return failure(kInputError, where + " (" + escaped(dim.text) + "): extent " + std::to_string(shape[axis]) +
+                                        ", wanted " + std::to_string(at->second.value) + " as in " + at->second.where);
       bound[dim.text] = shape[axis];
     }
     if (dim.kind == Extent::Expression) {
       std::optional<int64_t> wanted = evaluate(dim.text, bound);
       if (wanted && *wanted != shape[axis])
-        return failure(kInputError, where + " (" + escaped(dim.text) +
-                                        "): extent " +
-                                        std::to_string(shape[axis]) +
+        return failure(kInputError, where + " (" + escaped(dim.text) + "): extent " + std::to_string(shape[axis]) +
                                         ", wanted " + std::to_string(*wanted));
     }
   }

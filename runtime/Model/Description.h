@@ -56,8 +56,7 @@ std::string describeText(const Description &description);
 /// one value across all inputs.
 class ShapeChecker {
 public:
-  Status check(const Port &port, const std::string &descr,
-               const std::vector<int64_t> &shape);
+  Status check(const Port &port, const std::string &descr, const std::vector<int64_t> &shape);
 
 private:
   struct Binding {

@@ -39,11 +39,9 @@ public:
       } else if (key == "shape" && !shape) {
         shape = tuple(header.shape);
         if (!shape)
-          return bad(
-              "has a 'shape' that is no tuple of non-negative decimal numbers");
+          return bad("has a 'shape' that is no tuple of non-negative decimal numbers");
       } else {
-        return bad("has the key '" + escaped(key) +
-                   "' twice or it is not known");
+        return bad("has the key '" + escaped(key) + "' twice or it is not known");
       }
       if (!eat(',') && !peek('}'))
         return bad("is cut");
@@ -57,9 +55,7 @@ public:
   }
 
 private:
-  static Status bad(const std::string &what) {
-    return failure(kInputError, "the .npy header " + what);
-  }
+  static Status bad(const std::string &what) { return failure(kInputError, "the .npy header " + what); }
   void skip() {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\n'))
       ++at;
@@ -114,8 +110,7 @@ private:
 
 /// Bytes of one element of a known type; 0 for others.
 int64_t itemBytes(const std::string &kind) {
-  static const char *known[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8",
-                                "u1", "u2", "u4", "u8", "b1", "V2"};
+  static const char *known[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1", "V2"};
   for (const char *name : known)
     if (kind == name)
       return name[1] - '0';
@@ -128,16 +123,14 @@ Status normalizeDescr(NpyHeader &header) {
   std::string kind = given.empty() ? "" : given.substr(1);
   header.itemBytes = itemBytes(kind);
   if (!header.itemBytes || !std::strchr("<>=|", order) || !order)
-    return failure(kInputError,
-                   "the .npy type '" + escaped(given) + "' is not supported");
+    return failure(kInputError, "the .npy type '" + escaped(given) + "' is not supported");
   header.bigEndian = order == '>' && header.itemBytes > 1;
   header.descr = (header.itemBytes == 1 ? "|" : "<") + kind;
   return {};
 }
 
 Status ioError(const std::string &what, const std::string &path) {
-  return failure(kIo,
-                 what + " '" + escaped(path) + "': " + std::strerror(errno));
+  return failure(kIo, what + " '" + escaped(path) + "': " + std::strerror(errno));
 }
 
 struct Descriptor {
@@ -181,8 +174,7 @@ void transpose(const char *from, char *to, const NpyHeader &header) {
     int64_t source = 0;
     for (size_t axis = 0; axis < rank; ++axis)
       source += index[axis] * stride[axis];
-    std::memcpy(to + i * header.itemBytes, from + source * header.itemBytes,
-                header.itemBytes);
+    std::memcpy(to + i * header.itemBytes, from + source * header.itemBytes, header.itemBytes);
     for (size_t axis = rank; axis-- > 0;) {
       if (++index[axis] < header.shape[axis])
         break;
@@ -193,27 +185,19 @@ void transpose(const char *from, char *to, const NpyHeader &header) {
 
 } // namespace
 
-Status parseNpyHeader(const std::string &data, uint64_t fileBytes,
-                      NpyHeader &header) {
+Status parseNpyHeader(const std::string &data, uint64_t fileBytes, NpyHeader &header) {
   if (data.size() < 10 || data.compare(0, 6, "\x93NUMPY") != 0)
     return failure(kInputError, "not an .npy file");
-  auto byte = [&](size_t i) {
-    return static_cast<uint64_t>(static_cast<unsigned char>(data[i]));
-  };
+  auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(data[i])); };
   unsigned version = byte(6);
   if (version < 1 || version > 3)
-    return failure(kInputError, ".npy version " + std::to_string(version) +
-                                    " is not known (1 to 3 are)");
+    return failure(kInputError, ".npy version " + std::to_string(version) + " is not known (1 to 3 are)");
   size_t start = version == 1 ? 10 : 12;
   if (data.size() < start)
     return failure(kInputError, "the .npy header is cut");
-  uint64_t length =
-      version == 1 ? byte(8) | byte(9) << 8
-                   : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  uint64_t length = version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > kMaxHeader)
-    return failure(kInputError, "the .npy header has " +
-                                    std::to_string(length) +
-                                    " bytes, at most " +
+    return failure(kInputError, "the .npy header has " + std::to_string(length) + " bytes, at most " +
                                     std::to_string(kMaxHeader) + " are read");
   if (data.size() < start + length)
     return failure(kInputError, "the .npy header is cut");
@@ -223,9 +207,7 @@ Status parseNpyHeader(const std::string &data, uint64_t fileBytes,
   if (Status status = normalizeDescr(header); !status.ok())
     return status;
   if (header.shape.size() > 64)
-    return failure(kInputError, "the .npy shape has " +
-                                    std::to_string(header.shape.size()) +
-                                    " axes, at most 64 are");
+    return failure(kInputError, "the .npy shape has " + std::to_string(header.shape.size()) + " axes, at most 64 are");
   int64_t bytes = header.itemBytes;
   bool empty = std::count(header.shape.begin(), header.shape.end(), 0) > 0;
   for (int64_t extent : header.shape)
@@ -235,8 +217,7 @@ Status parseNpyHeader(const std::string &data, uint64_t fileBytes,
   header.dataOffset = start + length;
   uint64_t have = fileBytes - header.dataOffset;
   if (have != static_cast<uint64_t>(bytes))
-    return failure(kInputError, "the .npy file holds " + std::to_string(have) +
-                                    " bytes of data, its shape needs " +
+    return failure(kInputError, "the .npy file holds " + std::to_string(have) + " bytes of data, its shape needs " +
                                     std::to_string(bytes));
   return {};
 }
@@ -251,8 +232,7 @@ Status readNpyHeader(const std::string &path, NpyHeader &header) {
   if (!S_ISREG(info.st_mode))
     return failure(kIo, "'" + escaped(path) + "' is not a regular file");
   std::string start(std::min<uint64_t>(info.st_size, kMaxHeader + 12), '\0');
-  if (Status status = readExactly(file.fd, start.data(), start.size(), path);
-      !status.ok())
+  if (Status status = readExactly(file.fd, start.data(), start.size(), path); !status.ok())
     return status;
   Status status = parseNpyHeader(start, info.st_size, header);
   if (!status.ok())
@@ -260,8 +240,7 @@ Status readNpyHeader(const std::string &path, NpyHeader &header) {
   return status;
 }
 
-Status readNpyData(const std::string &path, const NpyHeader &header,
-                   void *destination) {
+Status readNpyData(const std::string &path, const NpyHeader &header, void *destination) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0 || ::lseek(file.fd, header.dataOffset, SEEK_SET) < 0)
     return ioError("cannot read", path);

@@ -29,28 +29,24 @@ struct NpyHeader {
 
 /// Parses the header of a file of `fileBytes` bytes whose first bytes are
 /// `data`. The data must end where the file does.
-Status parseNpyHeader(const std::string &data, uint64_t fileBytes,
-                      NpyHeader &header);
+Status parseNpyHeader(const std::string &data, uint64_t fileBytes, NpyHeader &header);
 
 /// Reads only the header of `path`.
 Status readNpyHeader(const std::string &path, NpyHeader &header);
 
 /// Reads the elements of `path` to `destination`: row-major and little-endian,
 /// whatever the file's order.
-Status readNpyData(const std::string &path, const NpyHeader &header,
-                   void *destination);
+Status readNpyData(const std::string &path, const NpyHeader &header, void *destination);
 
 /// The bytes of a version 1.0 header.
-std::string npyHeader(const std::string &descr,
-                      const std::vector<int64_t> &shape);
+std::string npyHeader(const std::string &descr, const std::vector<int64_t> &shape);
 
 /// Files that appear whole or not at all: written as temporaries beside their
 /// targets, renamed together by `commit`.
 class OutputFiles {
 public:
   ~OutputFiles();
-  Status add(const std::string &target, const std::string &header,
-             const void *data, uint64_t bytes);
+  Status add(const std::string &target, const std::string &header, const void *data, uint64_t bytes);
   Status commit();
   /// Removes what was written; for signal handlers too.
   static void removeTemporaries();

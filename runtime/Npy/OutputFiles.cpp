@@ -34,17 +34,13 @@ void OutputFiles::removeTemporaries() {
 }
 
 static Status ioError(const std::string &what, const std::string &path) {
-  return failure(kIo,
-                 what + " '" + escaped(path) + "': " + std::strerror(errno));
+  return failure(kIo, what + " '" + escaped(path) + "': " + std::strerror(errno));
 }
 
-std::string npyHeader(const std::string &descr,
-                      const std::vector<int64_t> &shape) {
-  std::string text =
-      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
+std::string npyHeader(const std::string &descr, const std::vector<int64_t> &shape) {
+  std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < shape.size(); ++i)
-    text += std::to_string(shape[i]) +
-            (shape.size() == 1 || i + 1 < shape.size() ? "," : "") +
+    text += std::to_string(shape[i]) + (shape.size() == 1 || i + 1 < shape.size() ? "," : "") +
             (i + 1 < shape.size() ? " " : "");
   text += "), }";
   text.append(63 - (text.size() + 10) % 64, ' ');
@@ -63,15 +59,13 @@ OutputFiles::~OutputFiles() {
     }
 }
 
-Status OutputFiles::add(const std::string &target, const std::string &header,
-                        const void *data, uint64_t bytes) {
+Status OutputFiles::add(const std::string &target, const std::string &header, const void *data, uint64_t bytes) {
   std::random_device random;
   std::string temporary;
   int fd = -1;
   for (int attempt = 0; attempt < 16 && fd < 0; ++attempt) {
     temporary = target + ".tmp-" + std::to_string(random());
-    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                0644);
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 && errno != EEXIST)
       break;
   }
@@ -91,8 +85,7 @@ Status OutputFiles::add(const std::string &target, const std::string &header,
     }
     return true;
   };
-  bool good = write(header.data(), header.size()) &&
-              write(static_cast<const char *>(data), bytes);
+  bool good = write(header.data(), header.size()) && write(static_cast<const char *>(data), bytes);
   good = good && ::fsync(fd) == 0;
   int saved = errno;
   good = (::close(fd) == 0) && good;

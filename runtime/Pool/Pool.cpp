@@ -43,8 +43,7 @@ Pool::~Pool() {
 void Pool::runBlock(int64_t index) {
   if (index >= loop.blocks)
     return;
-  int64_t count = loop.end - loop.begin, each = count / loop.blocks,
-          more = count % loop.blocks;
+  int64_t count = loop.end - loop.begin, each = count / loop.blocks, more = count % loop.blocks;
   int64_t from = loop.begin + index * each + std::min(index, more);
   loop.body(loop.context, loop.arguments, from, from + each + (index < more));
 }
@@ -61,14 +60,11 @@ void Pool::work(int64_t index) {
   }
 }
 
-void Pool::parallelFor(int64_t begin, int64_t end, int64_t grain, Body body,
-                       void *context, void *arguments) {
+void Pool::parallelFor(int64_t begin, int64_t end, int64_t grain, Body body, void *context, void *arguments) {
   int64_t count = end - begin;
   if (count <= 0)
     return;
-  int64_t blocks = std::min<int64_t>(
-      workers.size() + 1,
-      std::max<int64_t>(1, count / std::max<int64_t>(1, grain)));
+  int64_t blocks = std::min<int64_t>(workers.size() + 1, std::max<int64_t>(1, count / std::max<int64_t>(1, grain)));
   if (blocks == 1)
     return body(context, arguments, begin, end);
   loop = {body, context, arguments, begin, end, blocks};

@@ -14,16 +14,14 @@ namespace farskip::runtime {
 /// kernel (futex).
 class Pool {
 public:
-  using Body = void (*)(void *context, void *arguments, int64_t begin,
-                        int64_t end);
+  using Body = void (*)(void *context, void *arguments, int64_t begin, int64_t end);
 
   explicit Pool(int64_t threads);
   ~Pool();
   Pool(const Pool &) = delete;
   Pool &operator=(const Pool &) = delete;
 
-  void parallelFor(int64_t begin, int64_t end, int64_t grain, Body body,
-                   void *context, void *arguments);
+  void parallelFor(int64_t begin, int64_t end, int64_t grain, Body body, void *context, void *arguments);
 
 private:
   void work(int64_t index);

@@ -19,27 +19,23 @@ using Clock = std::chrono::steady_clock;
 
 int64_t threadCount(const RunOptions &options, int64_t ranks) {
   int64_t cores = std::thread::hardware_concurrency();
-  return options.threads ? options.threads
-                         : std::max<int64_t>(1, cores / ranks);
+  return options.threads ? options.threads : std::max<int64_t>(1, cores / ranks);
 }
 
 /// Copies `block` of the axis; `outer` and `inner` are the products of the
 /// extents before and behind it.
-void copyBlock(const char *whole, char *part, int64_t outer, int64_t extent,
-               Block block, int64_t innerBytes, bool toWhole) {
+void copyBlock(const char *whole, char *part, int64_t outer, int64_t extent, Block block, int64_t innerBytes,
+               bool toWhole) {
   for (int64_t i = 0; i < outer; ++i) {
-    char *inWhole =
-        const_cast<char *>(whole) + (i * extent + block.first) * innerBytes;
+    char *inWhole = const_cast<char *>(whole) + (i * extent + block.first) * innerBytes;
     char *inPart = part + i * block.length * innerBytes;
-    std::memcpy(toWhole ? inWhole : inPart, toWhole ? inPart : inWhole,
-                block.length * innerBytes);
+    std::memcpy(toWhole ? inWhole : inPart, toWhole ? inPart : inWhole, block.length * innerBytes);
   }
 }
 
 struct AxisView {
   int64_t outer = 1, innerBytes;
-  AxisView(const std::vector<int64_t> &shape, int64_t axis, int64_t itemBytes)
-      : innerBytes(itemBytes) {
+  AxisView(const std::vector<int64_t> &shape, int64_t axis, int64_t itemBytes) : innerBytes(itemBytes) {
     for (int64_t i = 0; i < axis; ++i)
       outer *= shape[i];
     for (size_t i = axis + 1; i < shape.size(); ++i)
@@ -61,8 +57,8 @@ void sliceInputs(Context &context) {
     if (!context.slices[i].allocate(shape, port.type.bytes))
       context.fail(kIo, "no memory for input '" + escaped(port.name) + "'");
     AxisView view(whole.shape, port.shardAxis, port.type.bytes);
-    copyBlock(whole.data(), context.slices[i].data(), view.outer,
-              whole.shape[port.shardAxis], block, view.innerBytes, false);
+    copyBlock(whole.data(), context.slices[i].data(), view.outer, whole.shape[port.shardAxis], block, view.innerBytes,
+              false);
   }
 }
 
@@ -72,8 +68,7 @@ void runHere(Context &context, const RunOptions &options, RunTimes &times) {
   for (int64_t i = 0; i < options.repeat; ++i) {
     auto start = Clock::now();
     farskip_model_run(reinterpret_cast<farskip_rt_context *>(&context));
-    times.seconds.push_back(
-        std::chrono::duration<double>(Clock::now() - start).count());
+    times.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
   }
 }
 
@@ -118,33 +113,27 @@ bool readAll(int fd, void *data, size_t bytes) {
 /// bytes; last the times of the runs.
 bool sendOutputs(int fd, const Context &context, const RunTimes &times) {
   for (const Buffer &output : context.outputs)
-    if (!writeAll(fd, output.shape.data(),
-                  output.shape.size() * sizeof(int64_t)) ||
+    if (!writeAll(fd, output.shape.data(), output.shape.size() * sizeof(int64_t)) ||
         !writeAll(fd, output.data(), output.bytes))
       return false;
-  return writeAll(fd, times.seconds.data(),
-                  times.seconds.size() * sizeof(double));
+  return writeAll(fd, times.seconds.data(), times.seconds.size() * sizeof(double));
 }
 
-bool receiveOutputs(int fd, const Description &description,
-                    std::vector<Buffer> &outputs, RunTimes &times) {
+bool receiveOutputs(int fd, const Description &description, std::vector<Buffer> &outputs, RunTimes &times) {
   ::lseek(fd, 0, SEEK_SET);
   for (size_t i = 0; i < description.outputs.size(); ++i) {
     const Port &port = description.outputs[i];
     std::vector<int64_t> shape(port.dims.size());
-    if (!readAll(fd, shape.data(), shape.size() * sizeof(int64_t)) ||
-        !outputs[i].allocate(shape, port.type.bytes) ||
+    if (!readAll(fd, shape.data(), shape.size() * sizeof(int64_t)) || !outputs[i].allocate(shape, port.type.bytes) ||
         !readAll(fd, outputs[i].data(), outputs[i].bytes))
       return false;
   }
-  return readAll(fd, times.seconds.data(),
-                 times.seconds.size() * sizeof(double));
+  return readAll(fd, times.seconds.data(), times.seconds.size() * sizeof(double));
 }
 
 std::string exitText(int status) {
   if (WIFSIGNALED(status))
-    return std::string("was killed by signal ") +
-           std::to_string(WTERMSIG(status)) + " (" +
+    return std::string("was killed by signal ") + std::to_string(WTERMSIG(status)) + " (" +
            ::strsignal(WTERMSIG(status)) + ")";
   return "ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
@@ -157,13 +146,10 @@ Status awaitRanks(std::vector<RankProcess> &processes, const Report *reports) {
   size_t left = processes.size();
   while (left) {
     int status;
-    pid_t pid = ::waitpid(-1, &status,
-                          deadline == Clock::time_point::max() ? 0 : WNOHANG);
+    pid_t pid = ::waitpid(-1, &status, deadline == Clock::time_point::max() ? 0 : WNOHANG);
     if (pid <= 0) {
       if (pid < 0 && errno != EINTR)
-        return failure(kInternal,
-                       std::string("waiting for the ranks failed: ") +
-                           std::strerror(errno));
+        return failure(kInternal, std::string("waiting for the ranks failed: ") + std::strerror(errno));
       if (Clock::now() > deadline)
         for (RankProcess &process : processes)
           if (!process.done)
@@ -181,22 +167,18 @@ Status awaitRanks(std::vector<RankProcess> &processes, const Report *reports) {
         continue;
       const Report &report = reports[rank];
       if (report.code)
-        first =
-            failure(report.code,
-                    processes.size() > 1 && report.code != kInputError
-                        ? "rank " + std::to_string(rank) + ": " + report.message
-                        : report.message);
+        first = failure(report.code, processes.size() > 1 && report.code != kInputError
+                                         ? "rank " + std::to_string(rank) + ": " + report.message
+                                         : report.message);
       else
-        first = failure(kPeerFailed, "rank " + std::to_string(rank) + " " +
-                                         exitText(status));
+        first = failure(kPeerFailed, "rank " + std::to_string(rank) + " " + exitText(status));
       deadline = Clock::now() + std::chrono::seconds(2);
     }
   }
   return first;
 }
 
-Status gather(const Description &description,
-              std::vector<RankProcess> &processes, const RunOptions &options,
+Status gather(const Description &description, std::vector<RankProcess> &processes, const RunOptions &options,
               std::vector<Buffer> &outputs, RunTimes &times) {
   std::vector<std::vector<Buffer>> parts(processes.size());
   for (size_t rank = 0; rank < processes.size(); ++rank) {
@@ -204,8 +186,7 @@ Status gather(const Description &description,
     RunTimes own;
     own.seconds.resize(options.repeat);
     if (!receiveOutputs(processes[rank].outputs, description, parts[rank], own))
-      return failure(kInternal, "the outputs of rank " + std::to_string(rank) +
-                                    " did not arrive");
+      return failure(kInternal, "the outputs of rank " + std::to_string(rank) + " did not arrive");
     if (rank == 0)
       times = std::move(own);
   }
@@ -225,16 +206,15 @@ Status gather(const Description &description,
     int64_t first = 0;
     for (auto &part : parts) {
       int64_t length = part[i].shape[port.shardAxis];
-      copyBlock(outputs[i].data(), part[i].data(), view.outer,
-                shape[port.shardAxis], {first, length}, view.innerBytes, true);
+      copyBlock(outputs[i].data(), part[i].data(), view.outer, shape[port.shardAxis], {first, length}, view.innerBytes,
+                true);
       first += length;
     }
   }
   return {};
 }
 
-[[noreturn]] void runRank(Context &context, const RunOptions &options,
-                          int outputs, pid_t launcher) {
+[[noreturn]] void runRank(Context &context, const RunOptions &options, int outputs, pid_t launcher) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher)
     ::_exit(kPeerFailed);
@@ -244,16 +224,14 @@ Status gather(const Description &description,
   runHere(context, options, times);
   context.pool.reset();
   if (!sendOutputs(outputs, context, times))
-    context.fail(kIo, std::string("no space for the outputs: ") +
-                          std::strerror(errno));
+    context.fail(kIo, std::string("no space for the outputs: ") + std::strerror(errno));
   ::_exit(kOk);
 }
 
 } // namespace
 
-Status runProgram(const Description &description, const Weights &weights,
-                  const std::vector<Buffer> &inputs, const RunOptions &options,
-                  std::vector<Buffer> &outputs, RunTimes &times) {
+Status runProgram(const Description &description, const Weights &weights, const std::vector<Buffer> &inputs,
+                  const RunOptions &options, std::vector<Buffer> &outputs, RunTimes &times) {
   Context context;
   context.description = &description;
   context.weights = &weights;
@@ -265,11 +243,9 @@ Status runProgram(const Description &description, const Weights &weights,
     return {};
   }
   size_t bytes = sizeof(Report) * description.ranks;
-  void *shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void *shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED)
-    return failure(kIo,
-                   std::string("no shared memory: ") + std::strerror(errno));
+    return failure(kIo, std::string("no shared memory: ") + std::strerror(errno));
   auto *reports = static_cast<Report *>(shared);
   std::vector<RankProcess> processes(description.ranks);
   Status status;
@@ -283,8 +259,7 @@ Status runProgram(const Description &description, const Weights &weights,
       runRank(context, options, processes[rank].outputs, launcher);
     }
     if (processes[rank].pid < 0) {
-      status = failure(kIo, "cannot start rank " + std::to_string(rank) + ": " +
-                                std::strerror(errno));
+      status = failure(kIo, "cannot start rank " + std::to_string(rank) + ": " + std::strerror(errno));
       for (int64_t other = 0; other < rank; ++other)
         ::kill(processes[other].pid, SIGKILL);
       processes.resize(rank);

@@ -17,8 +17,7 @@ struct RunTimes {
 
 /// One rank runs in this process; several are forked. On success `outputs`
 /// holds the whole outputs. The first failure is reported, with its rank.
-Status runProgram(const Description &description, const Weights &weights,
-                  const std::vector<Buffer> &inputs, const RunOptions &options,
-                  std::vector<Buffer> &outputs, RunTimes &times);
+Status runProgram(const Description &description, const Weights &weights, const std::vector<Buffer> &inputs,
+                  const RunOptions &options, std::vector<Buffer> &outputs, RunTimes &times);
 
 } // namespace farskip::runtime

@@ -34,17 +34,14 @@ enum farskip_dtype {
 };
 
 /* Defined by the compiled program. */
-extern const char
-    farskip_model_json[]; /* its description; README.md lists the fields */
+extern const char farskip_model_json[]; /* its description; README.md lists the fields */
 void farskip_model_run(farskip_rt_context *context);
 
 /* Fills the descriptor with this rank's slice of input `index`: row-major, the
  * whole input 64-byte aligned. */
-void farskip_rt_input_get(farskip_rt_context *context, int64_t index,
-                          int64_t rank, void *descriptor);
+void farskip_rt_input_get(farskip_rt_context *context, int64_t index, int64_t rank, void *descriptor);
 /* Copies this rank's part of output `index`; any strides. */
-void farskip_rt_output_set(farskip_rt_context *context, int64_t index,
-                           int64_t rank, const void *descriptor);
+void farskip_rt_output_set(farskip_rt_context *context, int64_t index, int64_t rank, const void *descriptor);
 /* `offset` counts from the start of the weights file and is a multiple of 64.
  * Read-only. */
 const void *farskip_rt_weight_get(farskip_rt_context *context, int64_t offset);
@@ -54,17 +51,13 @@ void *farskip_rt_arena_get(farskip_rt_context *context, int64_t bytes);
 /* Ends the run: an input has a value that the program cannot take. `{0}`,
    `{1}`, ... in the message become values. Does not return; the exit code is 1.
  */
-void farskip_rt_run_fail(farskip_rt_context *context, const char *message,
-                         const int64_t *values, int64_t count)
+void farskip_rt_run_fail(farskip_rt_context *context, const char *message, const int64_t *values, int64_t count)
     __attribute__((noreturn));
 /* Calls `body` on contiguous blocks that cover [begin, end), one per thread and
    none smaller than `grain`. How the range is cut never changes what is
    computed. */
-void farskip_rt_parallel_for(farskip_rt_context *context, int64_t begin,
-                             int64_t end, int64_t grain,
-                             void (*body)(farskip_rt_context *, void *, int64_t,
-                                          int64_t),
-                             void *arguments);
+void farskip_rt_parallel_for(farskip_rt_context *context, int64_t begin, int64_t end, int64_t grain,
+                             void (*body)(farskip_rt_context *, void *, int64_t, int64_t), void *arguments);
 int64_t farskip_rt_rank_get(farskip_rt_context *context);
 int64_t farskip_rt_ranks_get(farskip_rt_context *context);
 
