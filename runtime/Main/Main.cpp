@@ -129,7 +129,8 @@ Status run(int argc, char **argv) {
   if (options.help || options.version || options.describe) {
     std::string text = options.help      ? programHelp()
                        : options.version ? "farskip 0.1.0, build id " + description.buildId + "\n"
-                                         : describeText(description);
+                       : options.describe == ProgramOptions::Json ? std::string(farskip_model_json) + "\n"
+                                                                  : describeText(description);
     std::fputs(text.c_str(), stdout);
     return {};
   }

@@ -18,7 +18,7 @@ const char *programHelp() {
   --repeat N                  run N times
   --threads N                 threads of each rank (default: cores divided by ranks)
   --profile[=table|json]      print times
-  --describe                  print inputs, outputs and ranks
+  --describe[=table|json]     print inputs, outputs and ranks
   --help, --version
 
 Exit status: 0; 1 an input is wrong; 64 usage; 70 internal error; 74 input or output; 75 a rank failed;
@@ -34,6 +34,13 @@ static Status number(const std::string &option, const std::string &text, int64_t
     return usage("option '" + option + "': '" + escaped(text) + "' is no number of " + std::to_string(least) +
                  " or more");
   value = std::stoll(text);
+  return {};
+}
+
+static Status format(const std::string &option, const std::string &text, ProgramOptions::Format &value) {
+  if (text != "table" && text != "json")
+    return usage("option '" + option + "': '" + escaped(text) + "'; valid values are table, json");
+  value = text == "json" ? ProgramOptions::Json : ProgramOptions::Table;
   return {};
 }
 
@@ -79,7 +86,7 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
     }
     if (name != "--input" && name != "--output" && !seen.insert(name).second)
       return usage("option '" + name + "' is given twice");
-    if (hasValue && flags.count(name) && name != "--profile")
+    if (hasValue && (name == "--help" || name == "--version"))
       return usage("option '" + name + "' takes no value");
     Status status;
     if (name == "--input")
@@ -100,18 +107,12 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
       status = number(name, value, 1, options.repeat);
     else if (name == "--threads")
       status = number(name, value, 1, options.threads);
-    else if (name == "--describe")
-      options.describe = true;
     else if (name == "--help")
       options.help = true;
     else if (name == "--version")
       options.version = true;
-    else if (!hasValue || value == "table")
-      options.profile = ProgramOptions::Table;
-    else if (value == "json")
-      options.profile = ProgramOptions::Json;
     else
-      return usage("option '--profile': '" + escaped(value) + "'; valid values are table, json");
+      status = format(name, hasValue ? value : "table", name == "--profile" ? options.profile : options.describe);
     if (!status.ok())
       return status;
   }

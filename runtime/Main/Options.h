@@ -12,8 +12,9 @@ struct ProgramOptions {
   std::string inputDir, outputDir;
   std::optional<std::string> prompt, promptText;
   int64_t generate = 0, repeat = 1, threads = 0;
-  enum { NoProfile, Table, Json } profile = NoProfile;
-  bool describe = false, help = false, version = false;
+  enum Format { None, Table, Json };
+  Format profile = None, describe = None;
+  bool help = false, version = false;
 };
 
 /// A usage error names what is valid. `NAME=FILE` takes the longest declared
