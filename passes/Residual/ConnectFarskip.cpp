@@ -205,9 +205,11 @@ private:
   }
 
   void eraseDead() {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-      if (op.use_empty() && isMemoryEffectFree(&op))
-        op.erase();
+    for (Operation *op = body.getTerminator()->getPrevNode(), *previous; op; op = previous) {
+      previous = op->getPrevNode();
+      if (op->use_empty() && isMemoryEffectFree(op))
+        op->erase();
+    }
   }
 
   mlir::Block &body;
