@@ -26,6 +26,10 @@ struct Slot {
   SmallVector<Value> sizes;
 };
 
+int64_t elementBytes(Type type) {
+  return type.isIndex() ? 8 : std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
+}
+
 struct PlanArenaPass : impl::PlanArenaPassBase<PlanArenaPass> {
   DenseMap<Operation *, int64_t> positions;
   DenseMap<Value, bool> knownAtStart;
@@ -128,7 +132,7 @@ struct PlanArenaPass : impl::PlanArenaPassBase<PlanArenaPass> {
     SmallVector<Slot> slots;
     for (Buffer &buffer : buffers) {
       MemRefType type = buffer.alloc.getType();
-      int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+      int64_t bytes = elementBytes(type.getElementType());
       for (int64_t extent : type.getShape())
         bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
       buffer.bytes = index(bytes);
