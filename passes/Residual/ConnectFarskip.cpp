@@ -158,7 +158,7 @@ private:
     Value a = readFrom({layer.attention->value}, converted && moveAttention ? early : full)[0];
     a = wrap(*layer.attention, a);
     Value middle = add(full, a, layer.attention->add); // R'
-    Value m = converted && moveMoe ? before : middle;
+    Value m = layer.parallel || (converted && moveMoe) ? before : middle;
     if (layer.dense) {
       Value d = readFrom({layer.dense->value}, m)[0];
       full = early = add(middle, wrap(*layer.dense, d), layer.dense->add);
@@ -205,11 +205,12 @@ private:
   }
 
   void eraseDead() {
-    for (Operation *op = body.getTerminator()->getPrevNode(), *previous; op; op = previous) {
-      previous = op->getPrevNode();
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops))
       if (op->use_empty() && isMemoryEffectFree(op))
         op->erase();
-    }
   }
 
   mlir::Block &body;

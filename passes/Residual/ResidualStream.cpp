@@ -307,8 +307,10 @@ void ResidualStream::findNative() {
   }
   // A parallel block (GPT-J) is no FarSkip layer.
   if (!anyMoe)
-    for (StreamLayer &layer : layers)
+    for (StreamLayer &layer : layers) {
+      layer.parallel = layer.staleMoe;
       layer.staleAttention = layer.staleMoe = false;
+    }
 }
 
 std::string ResidualStream::nativeLayers() const {

@@ -37,6 +37,8 @@ struct StreamLayer {
   /// contribution that a standard layer's has.
   bool staleAttention = false, staleMoe = false;
   bool isNative() const { return staleAttention || staleMoe; }
+  /// The MLP reads what attention reads (GPT-J), in a model without FarSkip layers.
+  bool parallel = false;
 };
 
 class ResidualStream {
