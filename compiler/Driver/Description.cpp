@@ -85,9 +85,18 @@ std::string farskip::describeProgram(ModuleOp module, const DriverOptions &optio
       input["role"] = "tokens";
     inputs.push_back(std::move(input));
   }
-  for (auto [i, type] : llvm::enumerate(main.getResultTypes()))
-    outputs.push_back(port(main.getResultAttrOfType<StringAttr>(i, "onnx.name"), cast<RankedTensorType>(type),
-                           main.getResultAttrOfType<ArrayAttr>(i, "onnx.dims")));
+  bool logits = false;
+  for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    json::Object output = port(main.getResultAttrOfType<StringAttr>(i, "onnx.name"), tensor,
+                               main.getResultAttrOfType<ArrayAttr>(i, "onnx.dims"));
+    // The first float output of batch, positions and vocabulary.
+    if (!logits && tensor.getRank() == 3 && isa<FloatType>(tensor.getElementType())) {
+      output["role"] = "logits";
+      logits = true;
+    }
+    outputs.push_back(std::move(output));
+  }
   json::Object metadata;
   std::string tokenizer;
   if (auto given = module->getAttrOfType<DictionaryAttr>("onnx.metadata"))
