@@ -48,7 +48,7 @@ static void buildRaised(OpPassManager &passes) {
 }
 
 static void buildBuffers(OpPassManager &passes) {
-  passes.addPass(createLinalgElementwiseOpFusionPass());
+  passes.addPass(createFuseElementwisePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createBindProgramPass());

@@ -88,6 +88,8 @@ public:
     SymbolicShapes shapes;
     if (failed(shapes.run(main)))
       return failure(diagnostics.empty() ? "shapes do not fit" : diagnostics);
+    if (llvm::Error error = checkDeclared(shapes))
+      return error;
     finishResults(shapes);
     if (failed(verify(*module)))
       return failure(diagnostics.empty() ? "the imported module is not valid" : diagnostics);
@@ -243,6 +245,12 @@ private:
   }
 
   llvm::Error buildNode(const reader::Node &node) {
+    // The same value under another name.
+    if (node.domain.empty() && node.opType == "Identity" && node.inputs.size() == 1 && node.outputs.size() == 1)
+      if (Value value = values.lookup(node.inputs[0])) {
+        values[node.outputs[0]] = value;
+        return llvm::Error::success();
+      }
     std::string where = "node " + reader::quoted(node.name) + " (" + reader::escaped(node.opType) + "): ";
     llvm::ArrayRef<onnx::Field> fields = operation(node)->getInterface<onnx::OnnxOpInterface>()->fields();
     OperationState state(NameLoc::get(b.getStringAttr(node.name)), operationName(node));
@@ -388,6 +396,32 @@ private:
     }
     }
     state.addAttribute(field.name, value);
+    return llvm::Error::success();
+  }
+
+  /// What the model declares of its values must not contradict what was derived.
+  llvm::Error checkDeclared(SymbolicShapes &shapes) {
+    for (const auto *list : {&model.graph.outputs, &model.graph.valueInfos})
+      for (const reader::ValueInfo &declared : *list) {
+        Value value = values.lookup(declared.name);
+        if (!value || declared.type.kind != reader::Type::Tensor)
+          continue;
+        Type element = elementType(context, declared.type.elementType);
+        auto type = cast<RankedTensorType>(value.getType());
+        if (element && element != type.getElementType())
+          return failure("value " + reader::quoted(declared.name) + " is declared as " +
+                         reader::name(declared.type.elementType) + ", but has another element type");
+        if (!declared.type.hasShape)
+          continue;
+        Dims dims(shapes.shape(value));
+        bool fits = dims.size() == declared.type.dims.size();
+        for (size_t i = 0; fits && i < dims.size(); ++i)
+          fits = declared.type.dims[i].kind != reader::Dim::Size ||
+                 !dims[i].isNever(SymbolicExpr(declared.type.dims[i].size));
+        if (!fits)
+          return failure("value " + reader::quoted(declared.name) + " is declared with another shape than " +
+                         shapes.str(dims));
+      }
     return llvm::Error::success();
   }
 

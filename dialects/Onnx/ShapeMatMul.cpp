@@ -8,6 +8,11 @@ namespace farskip::onnx {
 
 LogicalResult MatMulOp::inferShapes(SymbolicShapes &shapes) {
   Dims a(shapes.shape(getA())), b(shapes.shape(getB()));
+  if (elementType(getA()) != elementType(getB()))
+    return emitOpError() << "operands have different element types " << elementType(getA()) << " and "
+                         << elementType(getB());
+  if (elementType(getA()).isInteger(1))
+    return emitOpError() << "does not take element type bool";
   if (a.empty() || b.empty())
     return emitOpError() << "a scalar operand; wanted rank 1 or more";
   bool vectorA = a.size() == 1, vectorB = b.size() == 1;

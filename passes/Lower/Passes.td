@@ -5,6 +5,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FuseElementwisePass : Pass<"fuse-elementwise"> {
+  let summary = "fuse elementwise operations into their single consumers";
+  let description = [{
+    Upstream's elementwise fusion with a limit on the size of a fused body: without one a chain of n operations is
+    rebuilt n times.
+  }];
+  let options = [Option<"maxBody", "max-body", "int64_t", "48", "operations in a fused body">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+}
+
 def BindProgramPass : Pass<"bind-program", "::mlir::ModuleOp"> {
   let summary = "turn the function of tensors into a program that asks the run-time for its inputs and weights";
   let description = [{

@@ -26,9 +26,7 @@ struct Slot {
   SmallVector<Value> sizes;
 };
 
-int64_t elementBytes(Type type) {
-  return type.isIndex() ? 8 : std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
-}
+int64_t elementBytes(Type type) { return type.isIndex() ? 8 : std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8); }
 
 struct PlanArenaPass : impl::PlanArenaPassBase<PlanArenaPass> {
   DenseMap<Operation *, int64_t> positions;
