@@ -73,8 +73,8 @@ public:
     if (options.experts != "expert" && options.ranks > 1)
       return messages.error("--experts=tensor is not supported yet; valid is expert", kUsage);
     if (options.ranks > 1)
-      messages.warning("no part of the model is split over the ranks yet: each of the " +
-                       llvm::Twine(options.ranks) + " ranks computes all of it");
+      messages.warning("no part of the model is split over the ranks yet: each of the " + llvm::Twine(options.ranks) +
+                       " ranks computes all of it");
     reader::ImportOptions importOptions;
     importOptions.allowedExternalDirs = options.allowExternalDirs;
     importOptions.strictExternalData = options.strictExternalData;

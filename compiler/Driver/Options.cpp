@@ -89,13 +89,12 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
     if (name == "-o") {
       options.output = value.str();
     } else if (name == "--emit") {
-      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj", "onnx"}))
+      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj"}))
         return error;
       options.emit = llvm::StringSwitch<Emit>(value)
                          .Case("exe", Emit::Executable)
                          .Case("mlir", Emit::Mlir)
                          .Case("llvm", Emit::LLVM)
-                         .Case("onnx", Emit::Onnx)
                          .Default(Emit::Object);
     } else if (name == "--compile-to") {
       options.compileTo = parsePhase(value);

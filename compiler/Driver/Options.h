@@ -11,7 +11,7 @@
 
 namespace farskip {
 
-enum class Emit { Executable, Mlir, LLVM, Object, Onnx };
+enum class Emit { Executable, Mlir, LLVM, Object };
 
 struct DriverOptions {
   std::string input, output;

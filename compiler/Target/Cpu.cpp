@@ -80,10 +80,11 @@ static llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp mo
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   // A lean pipeline: kernels are small functions that nothing is inlined into, and the entry function is long straight
   // code around calls, on which the default pipeline's loop unswitching takes minutes for a model of 2,000 nodes.
-  static constexpr char kPipeline[] =
-      "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
-      "loop(indvars,loop-idiom,loop-deletion),gvn<no-load-pre>,dse,loop-vectorize,simplifycfg,instcombine<no-verify-fixpoint>,"
-      "loop-unroll<O2>,early-cse,adce)";
+  static constexpr char kPipeline[] = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa("
+                                      "loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
+                                      "loop(indvars,loop-idiom,loop-deletion),gvn<no-load-pre>,dse,loop-vectorize,"
+                                      "simplifycfg,instcombine<no-verify-fixpoint>,"
+                                      "loop-unroll<O2>,early-cse,adce)";
   llvm::ModulePassManager passes;
   if (llvm::Error error = builder.parsePassPipeline(passes, kPipeline))
     return error;

@@ -198,8 +198,13 @@ Status gather(const Description &description, std::vector<RankProcess> &processe
       continue;
     }
     std::vector<int64_t> shape = parts[0][i].shape;
-    for (size_t rank = 1; rank < parts.size(); ++rank)
-      shape[port.shardAxis] += parts[rank][i].shape[port.shardAxis];
+    for (size_t rank = 1; rank < parts.size(); ++rank) {
+      std::vector<int64_t> other = parts[rank][i].shape;
+      shape[port.shardAxis] += other[port.shardAxis];
+      other[port.shardAxis] = shape[port.shardAxis];
+      if (other != shape)
+        return failure(kInternal, "the ranks disagree on the shape of output '" + escaped(port.name) + "'");
+    }
     if (!outputs[i].allocate(shape, port.type.bytes))
       return failure(kIo, "no memory for output '" + escaped(port.name) + "'");
     AxisView view(shape, port.shardAxis, port.type.bytes);
