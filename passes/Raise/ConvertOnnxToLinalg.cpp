@@ -21,6 +21,7 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateIndexingLowerings(registry);
     populateScatterLowerings(registry);
     populateReduceLowerings(registry);
+    populateRotaryLowerings(registry);
     SymbolicShapes shapes;
     if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, &getContext()).run(getOperation())))
       signalPassFailure();

@@ -145,6 +145,7 @@ void populateLayoutLowerings(OnnxLoweringRegistry &registry);
 void populateIndexingLowerings(OnnxLoweringRegistry &registry);
 void populateScatterLowerings(OnnxLoweringRegistry &registry);
 void populateReduceLowerings(OnnxLoweringRegistry &registry);
+void populateRotaryLowerings(OnnxLoweringRegistry &registry);
 
 } // namespace farskip
 
