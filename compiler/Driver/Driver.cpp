@@ -4,6 +4,7 @@
 #include "compiler/Builder/OnnxBuilder.h"
 #include "compiler/Driver/Description.h"
 #include "compiler/Driver/OutputFile.h"
+#include "compiler/Export/Export.h"
 #include "compiler/Import/Reader.h"
 #include "farskip/weights.h"
 #include "mlir/IR/Diagnostics.h"
@@ -93,7 +94,7 @@ public:
 private:
   int compile(const reader::Model &model, ModuleOp module) {
     std::string description;
-    Phase last = options.compileTo.value_or(Phase::LLVM);
+    Phase last = options.compileTo.value_or(options.emit == Emit::Onnx ? Phase::Connected : Phase::LLVM);
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       auto phase = static_cast<Phase>(i);
       if (phase == Phase::Raised)
@@ -115,6 +116,8 @@ private:
       });
     case Emit::LLVM:
       return writeText([&](llvm::raw_pwrite_stream &os) { return emitLLVM(module, options.cpu, os); });
+    case Emit::Onnx:
+      return writeOnnx(model, module);
     case Emit::Object:
       embedDescription(module, description, buildId(model, module, description), weightsBytes(module));
       return writeText([&](llvm::raw_pwrite_stream &os) { return emitObject(module, options.cpu, os); });
@@ -138,6 +141,27 @@ private:
     if (!file)
       return fail(file.takeError(), kIo);
     if (llvm::Error error = file->write({bytes.data(), bytes.size()}))
+      return fail(std::move(error), kIo);
+    if (llvm::Error error = file->commit())
+      return fail(std::move(error), kIo);
+    return kOk;
+  }
+
+  int writeOnnx(const reader::Model &model, ModuleOp module) {
+    auto proto = exportModel(module, model.files);
+    if (!proto)
+      return fail(proto.takeError(), kModelError);
+    if (options.output == "-") {
+      llvm::cantFail(proto->write([](llvm::StringRef bytes) {
+        llvm::outs() << bytes;
+        return llvm::Error::success();
+      }));
+      return kOk;
+    }
+    auto file = OutputFile::create(options.output);
+    if (!file)
+      return fail(file.takeError(), kIo);
+    if (llvm::Error error = proto->write([&](llvm::StringRef bytes) { return file->write(bytes); }))
       return fail(std::move(error), kIo);
     if (llvm::Error error = file->commit())
       return fail(std::move(error), kIo);

@@ -18,7 +18,7 @@ llvm::StringRef farskip::driverHelp() {
 Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
 
   -o FILE                     where to write
-  --emit=exe|mlir|llvm|obj    what to write (default exe)
+  --emit=exe|mlir|llvm|obj|onnx   what to write (default exe); onnx: the model with its residual stream as --farskip asks
   --compile-to=PHASE          stop after a phase: import, model, connected, raised, sharded, overlapped, buffers, llvm;
                               with --emit=mlir
   --ranks=N                   number of ranks (default 1)
@@ -89,12 +89,13 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
     if (name == "-o") {
       options.output = value.str();
     } else if (name == "--emit") {
-      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj"}))
+      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj", "onnx"}))
         return error;
       options.emit = llvm::StringSwitch<Emit>(value)
                          .Case("exe", Emit::Executable)
                          .Case("mlir", Emit::Mlir)
                          .Case("llvm", Emit::LLVM)
+                         .Case("onnx", Emit::Onnx)
                          .Default(Emit::Object);
     } else if (name == "--compile-to") {
       options.compileTo = parsePhase(value);
@@ -133,6 +134,9 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
     return usage("no model given; see --help");
   if (options.emit != Emit::Mlir && options.compileTo)
     return usage("--compile-to needs --emit=mlir");
+  if (options.emit == Emit::Onnx && options.ranks > 1)
+    return usage("--emit=onnx writes the model of one device; --ranks=" + llvm::Twine(options.ranks) +
+                 " has no meaning for it");
   if (options.output.empty() && options.emit != Emit::Mlir)
     return usage("no output given; use -o FILE");
   return options;

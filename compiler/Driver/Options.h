@@ -11,7 +11,7 @@
 
 namespace farskip {
 
-enum class Emit { Executable, Mlir, LLVM, Object };
+enum class Emit { Executable, Mlir, LLVM, Object, Onnx };
 
 struct DriverOptions {
   std::string input, output;
