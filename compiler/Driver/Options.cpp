@@ -18,7 +18,8 @@ llvm::StringRef farskip::driverHelp() {
 Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
 
   -o FILE                     where to write
-  --emit=exe|mlir|llvm|obj|onnx   what to write (default exe); onnx: the model with its residual stream as --farskip asks
+  --emit=exe|mlir|llvm|obj|onnx
+                              what to write (default exe); onnx: the model again, in FarSkip form where --farskip asks
   --compile-to=PHASE          stop after a phase: import, model, connected, raised, sharded, overlapped, buffers, llvm;
                               with --emit=mlir
   --ranks=N                   number of ranks (default 1)

@@ -225,6 +225,19 @@ private:
   int64_t fresh = 0;
 };
 
+/// Casts to the type that the value has already, which exporters leave on the stream.
+void eraseNoOpCasts(func::FuncOp function) {
+  SmallVector<onnx::CastOp> casts;
+  function.walk([&](onnx::CastOp cast) {
+    if (cast.getInput().getType() == cast.getOutput().getType())
+      casts.push_back(cast);
+  });
+  for (onnx::CastOp cast : casts) {
+    cast.getOutput().replaceAllUsesWith(cast.getInput());
+    cast.erase();
+  }
+}
+
 struct ConnectFarskipPass : impl::ConnectFarskipPassBase<ConnectFarskipPass> {
   using ConnectFarskipPassBase::ConnectFarskipPassBase;
 
@@ -233,6 +246,7 @@ struct ConnectFarskipPass : impl::ConnectFarskipPassBase<ConnectFarskipPass> {
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;
+    eraseNoOpCasts(main);
     ResidualStream stream(main);
     bool wanted = layers != "none";
     if (!stream.found()) {

@@ -27,7 +27,7 @@ def ConnectFarskipPass : Pass<"connect-farskip", "::mlir::ModuleOp"> {
 
     A dense layer has R = N = R' + MLP(LN2(m)). Every MoE layer, selected or not, hands on the pair (R, N). Where shared
     and routed experts are normed together, or there is no shared expert, N = R'. Operations that both blocks share are
-    cloned. Layers that are already in this form stay as they are. The layers in FarSkip form, native ones included, are
+    cloned, casts that do nothing are removed first. Layers that are already in this form stay as they are. The layers in FarSkip form, native ones included, are
     noted in the module's attribute `farskip.layers`, the part in `farskip.part`.
   }];
   let options = [Option<"layers", "layers", "std::string", "\"none\"", "layers to convert">,
