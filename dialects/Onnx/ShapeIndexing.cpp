@@ -68,6 +68,10 @@ LogicalResult GatherNDOp::inferShapes(SymbolicShapes &shapes) {
   FailureOr<int64_t> length = tupleLength(*this, shapes, getData(), getIndices(), getBatchDims());
   if (failed(length))
     return failure();
+  for (int64_t axis = 0; axis < getBatchDims(); ++axis)
+    if (data[axis].isNever(indices[axis]))
+      return emitOpError() << "batch axis " << axis << " has " << shapes.str(data[axis]) << " in the data and "
+                           << shapes.str(indices[axis]) << " in the indices";
   Dims dims(ArrayRef(indices).drop_back());
   dims.append(data.begin() + getBatchDims() + *length, data.end());
   shapes.set(getOutput(), elementType(getData()), std::move(dims));

@@ -36,7 +36,7 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
         continue;
       SmallVector<Operation *> ops;
       function.walk([&](Operation *op) {
-        if (isa_and_nonnull<rt::RtDialect>(op->getDialect()))
+        if (isa_and_nonnull<rt::RtDialect>(op->getDialect()) || isa<memref::AllocOp, memref::DeallocOp>(op))
           ops.push_back(op);
       });
       for (Operation *op : ops)
@@ -78,21 +78,51 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
     return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
   }
 
-  /// A row-major memref over the bytes at `base`.
-  Value describe(OpBuilder &b, Location loc, Value base, MemRefType type) {
+  /// A row-major memref over the bytes at `base`; `dynamic` are its dynamic extents, as i64.
+  Value describe(OpBuilder &b, Location loc, Value base, MemRefType type, ValueRange dynamic = {}) {
     Type structure = converter->convertType(type);
     Value d = LLVM::PoisonOp::create(b, loc, structure);
     auto put = [&](Value v, ArrayRef<int64_t> at) { d = LLVM::InsertValueOp::create(b, loc, d, v, at); };
     put(base, {0});
     put(base, {1});
     put(constant(b, loc, 0), {2});
-    int64_t stride = 1;
+    Value stride = constant(b, loc, 1);
     for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-      put(constant(b, loc, type.getDimSize(axis)), {3, axis});
-      put(constant(b, loc, stride), {4, axis});
-      stride *= type.getDimSize(axis);
+      Value extent = dynamicOr(b, loc, type, axis, dynamic);
+      put(extent, {3, axis});
+      put(stride, {4, axis});
+      stride = LLVM::MulOp::create(b, loc, stride, extent);
     }
     return cast(b, loc, d, type);
+  }
+
+  Value dynamicOr(OpBuilder &b, Location loc, MemRefType type, int64_t axis, ValueRange dynamic) {
+    if (!type.isDynamicDim(axis))
+      return constant(b, loc, type.getDimSize(axis));
+    return dynamic[type.getDynamicDimIndex(axis)];
+  }
+
+  /// Memory whose size the data decides comes from the run-time, which ends the run when there is none.
+  void convertAlloc(OpBuilder &b, memref::AllocOp op, Value context) {
+    Location loc = op.getLoc();
+    MemRefType type = op.getType();
+    SmallVector<Value> dynamic;
+    for (Value size : op.getDynamicSizes())
+      dynamic.push_back(cast(b, loc, size, i64));
+    Type element = type.getElementType();
+    int64_t width = element.isIndex() ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+    Value bytes = constant(b, loc, width);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      bytes = LLVM::MulOp::create(b, loc, bytes, dynamicOr(b, loc, type, axis, dynamic));
+    Value base = call(b, loc, "farskip_rt_buffer_alloc", pointer, {context, bytes});
+    op.replaceAllUsesWith(describe(b, loc, base, type, dynamic));
+  }
+
+  void convertDealloc(OpBuilder &b, memref::DeallocOp op, Value context) {
+    Location loc = op.getLoc();
+    Value d = cast(b, loc, op.getMemref(), converter->convertType(op.getMemref().getType()));
+    Value base = LLVM::ExtractValueOp::create(b, loc, d, ArrayRef<int64_t>{0});
+    call(b, loc, "farskip_rt_buffer_free", {}, {context, base});
   }
 
   std::string message(StringRef text) {
@@ -144,6 +174,10 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
       rank.replaceAllUsesWith(cast(b, loc, number, b.getIndexType()));
     } else if (auto check = dyn_cast<rt::CheckOp>(op)) {
       convertCheck(b, check, context);
+    } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      convertAlloc(b, alloc, context);
+    } else if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
+      convertDealloc(b, dealloc, context);
     } else if (auto loop = dyn_cast<rt::ParallelForOp>(op)) {
       convertParallelFor(b, loop, context);
     }

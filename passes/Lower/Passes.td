@@ -73,7 +73,8 @@ def LowerExpandShapePass : Pass<"lower-expand-shape"> {
 def ConvertRtToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
   let summary = "turn rt operations into calls of the C interface and thread the context through all functions";
   let description = [{
-    Every function gets the run-time's context as first argument. Memrefs pass as descriptors.
+    Every function gets the run-time's context as first argument. Memrefs pass as descriptors. `memref.alloc` and
+    `memref.dealloc` become calls too, so that the run-time reports when there is no memory.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

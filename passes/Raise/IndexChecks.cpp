@@ -56,3 +56,19 @@ void OnnxLowering::checkTuples(Value onnx, ArrayRef<Value> extents) {
     checkRange(part, column, extent);
   }
 }
+
+void OnnxLowering::checkSize(ArrayRef<OpFoldResult> extents) {
+  if (llvm::all_of(extents, [](OpFoldResult extent) { return isa<Attribute>(extent); }))
+    return;
+  // In f64, which does not wrap.
+  Type f64 = builder.getF64Type(), i64 = builder.getI64Type();
+  Value product = arith::ConstantOp::create(builder, location, builder.getF64FloatAttr(1));
+  for (OpFoldResult extent : extents) {
+    Value number = isa<Attribute>(extent) ? index(*getConstantIntValue(extent)) : cast<Value>(extent);
+    Value wide = arith::IndexCastOp::create(builder, location, i64, number);
+    product = arith::MulFOp::create(builder, location, product, arith::SIToFPOp::create(builder, location, f64, wide));
+  }
+  Value most = arith::ConstantOp::create(builder, location, builder.getF64FloatAttr(0x1p40));
+  check(arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OLE, product, most),
+        "the result would have more than 2^40 elements");
+}

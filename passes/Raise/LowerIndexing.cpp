@@ -60,6 +60,13 @@ LogicalResult lowerGatherND(onnx::GatherNDOp op, OnnxLowering &to) {
   SmallVector<Value> bounds;
   for (int64_t k = 0; k < length; ++k)
     bounds.push_back(to.sizeValue(data[batch + k]));
+  for (int64_t axis = 0; axis < batch; ++axis) {
+    if (data[axis] == indexDims[axis])
+      continue;
+    Value have = to.sizeValue(data[axis]), want = to.sizeValue(indexDims[axis]);
+    to.check(arith::CmpIOp::create(to.builder, to.loc(), arith::CmpIPredicate::eq, have, want),
+             "batch axis " + Twine(axis) + " has {0} in the data and {1} in the indices", {have, want});
+  }
   to.checkTuples(op.getIndices(), bounds);
   SmallVector<Value> numbers;
   for (int64_t k = 0; k < length; ++k)
@@ -283,6 +290,7 @@ LogicalResult lowerOneHot(onnx::OneHotOp op, OnnxLowering &to) {
   Value indices = to.value(op.getIndices()), values = to.value(op.getValues());
   Value off = tensor::ExtractOp::create(b, to.loc(), values, ValueRange{to.index(0)});
   Value on = tensor::ExtractOp::create(b, to.loc(), values, ValueRange{to.index(1)});
+  to.checkSize(sizes);
   Value init = tensor::EmptyOp::create(b, to.loc(), sizes, off.getType());
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(

@@ -203,6 +203,7 @@ LogicalResult lowerSlice(onnx::SliceOp op, OnnxLowering &to) {
     to.set(op.getOutput(), tensor::ExtractSliceOp::create(b, to.loc(), data, offsets, sizes, strides));
     return success();
   }
+  to.checkSize(sizes);
   Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(
@@ -236,7 +237,7 @@ LogicalResult lowerSplit(onnx::SplitOp op, OnnxLowering &to) {
     proven &= !own;
     total = total + dim;
     sum = compute<arith::AddIOp>(to, sum, sizes.back());
-    if (own)
+    if (own || !dim.isNonNegative())
       to.check(compare(to, arith::CmpIPredicate::sge, sizes.back(), to.index(0)), "the split size {0} is negative",
                {sizes.back()});
   }
@@ -295,6 +296,7 @@ LogicalResult lowerExpand(onnx::ExpandOp op, OnnxLowering &to) {
     to.check(compute<arith::AndIOp>(to, fits, positive), "cannot expand extent {0} to {1}", {have, want});
     sizes[axis] = size;
   }
+  to.checkSize(sizes);
   Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
   Value zero = to.index(0);
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
@@ -328,8 +330,10 @@ LogicalResult lowerTile(onnx::TileOp op, OnnxLowering &to) {
     Value repeat = element(to, op.getRepeats(), axis);
     to.check(compare(to, arith::CmpIPredicate::sge, repeat, to.index(0)), "a negative number of repeats: {0}",
              {repeat});
+    to.checkSize({extents.back(), repeat}); // before their product can wrap
     sizes.push_back(compute<arith::MulIOp>(to, extents.back(), repeat));
   }
+  to.checkSize(sizes);
   Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(
@@ -384,6 +388,7 @@ LogicalResult lowerConstantOfShape(onnx::ConstantOfShapeOp op, OnnxLowering &to)
              {extent});
     sizes.push_back(extent);
   }
+  to.checkSize(sizes);
   Value init = tensor::EmptyOp::create(b, to.loc(), sizes, type);
   to.set(op.getOutput(), linalg::FillOp::create(b, to.loc(), fill, init).getResult(0));
   return success();
@@ -402,17 +407,30 @@ LogicalResult lowerRange(onnx::RangeOp op, OnnxLowering &to) {
   if (!isOwn(to, dim, op.getOutput())) {
     count = to.size(dim);
   } else if (isa<FloatType>(type)) {
-    Value limit = scalar(op.getLimit()), f64 = {};
+    Value limit = scalar(op.getLimit());
     auto wide = [&](Value v) { return OnnxLowering::castScalar(b, to.loc(), v, type, b.getF64Type()); };
-    f64 = arith::DivFOp::create(b, to.loc(), arith::SubFOp::create(b, to.loc(), wide(limit), wide(start)), wide(delta));
-    Value steps =
-        OnnxLowering::castScalar(b, to.loc(), math::CeilOp::create(b, to.loc(), f64), b.getF64Type(), b.getI64Type());
-    Value number = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), steps);
+    Value none = arith::ConstantOp::create(b, to.loc(), b.getF64FloatAttr(0));
+    Value step = wide(delta);
+    to.check(arith::CmpFOp::create(b, to.loc(), arith::CmpFPredicate::ONE, step, none), "delta is 0 or not a number");
+    Value span = arith::SubFOp::create(b, to.loc(), wide(limit), wide(start));
+    Value steps = math::CeilOp::create(b, to.loc(), arith::DivFOp::create(b, to.loc(), span, step));
+    // Saturates: what is too many for a tensor stays too many, and no number is none.
+    Value whole = OnnxLowering::castScalar(b, to.loc(), steps, b.getF64Type(), b.getI64Type());
+    Value number = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), whole);
     count = compute<arith::MaxSIOp>(to, number, to.index(0));
   } else {
     Value from = element(to, op.getStart(), 0), limit = element(to, op.getLimit(), 0),
           step = element(to, op.getDelta(), 0), zero = to.index(0);
     to.check(compare(to, arith::CmpIPredicate::ne, step, zero), "delta is 0");
+    // In f64, where the distance of two far limits does not wrap.
+    auto wide = [&](Value v) -> Value {
+      Value number = arith::IndexCastOp::create(b, to.loc(), b.getI64Type(), v);
+      return arith::SIToFPOp::create(b, to.loc(), b.getF64Type(), number);
+    };
+    Value distance = math::AbsFOp::create(b, to.loc(), arith::SubFOp::create(b, to.loc(), wide(limit), wide(from)));
+    Value most = arith::ConstantOp::create(b, to.loc(), b.getF64FloatAttr(0x1p62));
+    to.check(arith::CmpFOp::create(b, to.loc(), arith::CmpFPredicate::OLE, distance, most),
+             "the limits are more than 2^62 apart");
     Value backwards = compare(to, arith::CmpIPredicate::slt, step, zero);
     Value span =
         select(to, backwards, compute<arith::SubIOp>(to, from, limit), compute<arith::SubIOp>(to, limit, from));
@@ -420,6 +438,7 @@ LogicalResult lowerRange(onnx::RangeOp op, OnnxLowering &to) {
     Value steps = compute<arith::CeilDivSIOp>(to, span, compute<arith::MaxSIOp>(to, size, to.index(1)));
     count = compute<arith::MaxSIOp>(to, steps, zero);
   }
+  to.checkSize(count);
   Value init = tensor::EmptyOp::create(b, to.loc(), ArrayRef{count}, type);
   auto generic = linalg::GenericOp::create(
       b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(1),

@@ -97,6 +97,9 @@ public:
   /// Ends the run with a message, prefixed by the node's name, unless `condition` (i1) holds.
   void check(mlir::Value condition, const llvm::Twine &message, mlir::ValueRange values = {});
 
+  /// Ends the run when a tensor of these extents, which the data decides, has more than 2^40 elements: no product of
+  /// extents that becomes a size in bytes may wrap.
+  void checkSize(llvm::ArrayRef<mlir::OpFoldResult> extents);
   /// Ends the run when an element of the ONNX value is outside [-extent, extent).
   void checkIndices(mlir::Value onnx, mlir::Value extent);
   /// The same for the index tuples along the last axis, each position with its extent.

@@ -147,6 +147,15 @@ void *farskip_rt_arena_get(farskip_rt_context *handle, int64_t bytes) {
   return context.arena.data();
 }
 
+void *farskip_rt_buffer_alloc(farskip_rt_context *handle, int64_t bytes) {
+  void *buffer = bytes < 0 || bytes > INT64_MAX - 127 ? nullptr : std::aligned_alloc(64, (bytes + 127) / 64 * 64);
+  if (!buffer)
+    of(handle).fail(kIo, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+  return buffer;
+}
+
+void farskip_rt_buffer_free(farskip_rt_context *, void *buffer) { std::free(buffer); }
+
 void farskip_rt_run_fail(farskip_rt_context *handle, const char *message, const int64_t *values, int64_t count) {
   std::string text;
   for (const char *at = message; *at; ++at) {

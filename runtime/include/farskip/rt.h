@@ -48,6 +48,9 @@ const void *farskip_rt_weight_get(farskip_rt_context *context, int64_t offset);
 /* The rank's arena, at least `bytes` large, 64-byte aligned; kept between runs,
  * its contents are not. */
 void *farskip_rt_arena_get(farskip_rt_context *context, int64_t bytes);
+/* Memory for what only the data tells the size of, 64-byte aligned. Never null: without memory the run ends. */
+void *farskip_rt_buffer_alloc(farskip_rt_context *context, int64_t bytes);
+void farskip_rt_buffer_free(farskip_rt_context *context, void *buffer);
 /* Ends the run: an input has a value that the program cannot take. `{0}`,
    `{1}`, ... in the message become values. Does not return; the exit code is 1.
  */
