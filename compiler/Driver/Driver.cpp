@@ -66,13 +66,13 @@ public:
   }
 
   int run() {
+    if (llvm::Error error = checkCpu(options.cpu))
+      return fail(std::move(error), kUsage);
     if (options.ranks > 1 && options.attention == "data")
       return messages.error("--ranks=" + llvm::Twine(options.ranks) +
                                 " with --attention=data: which axis of the inputs is the batch is not derived yet; use "
                                 "--ranks=1, or --attention=tensor, which repeats what it cannot split",
                             kUsage);
-    if (options.experts != "expert" && options.ranks > 1)
-      return messages.error("--experts=tensor is not supported yet; valid is expert", kUsage);
     if (options.ranks > 1)
       messages.warning("no part of the model is split over the ranks yet: each of the " + llvm::Twine(options.ranks) +
                        " ranks computes all of it");

@@ -22,11 +22,13 @@ Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
                               what to write (default exe); onnx: the model again, in FarSkip form where --farskip asks
   --compile-to=PHASE          stop after a phase: import, model, connected, raised, sharded, overlapped, buffers, llvm;
                               with --emit=mlir
-  --ranks=N                   number of ranks (default 1)
+  --ranks=N                   number of ranks (default 1); more than one need --attention=tensor as yet, and each
+                              rank computes the whole model
   --attention=data|tensor     each rank owns whole sequences, or heads are split (default data)
-  --experts=expert|tensor     each rank owns whole experts, or every expert is split (default expert)
+  --experts=expert            each rank owns whole experts
   --farskip=SELECTION         layers to put into FarSkip form: none, all, first:N, last:N, first:P%, last:P%, 0,2,5-9
   --farskip-part=both|attention|moe
+                              which reads of the selected layers move (default both)
   --cpu=native|NAME           the CPU to generate code for (default native)
   --allow-external-dir=DIR    a further folder in which external data may lie; may be repeated
   --strict-external-data      refuse external data with several hard links
@@ -112,7 +114,7 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
         return error;
       options.attention = value.str();
     } else if (name == "--experts") {
-      if (llvm::Error error = choice({"expert", "tensor"}))
+      if (llvm::Error error = choice({"expert"}))
         return error;
       options.experts = value.str();
     } else if (name == "--farskip") {
@@ -133,6 +135,8 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
     return options;
   if (options.input.empty())
     return usage("no model given; see --help");
+  if (options.farskip == "none" && options.farskipPart != "both")
+    return usage("--farskip-part=" + options.farskipPart + " needs a selection of layers by --farskip");
   if (options.emit != Emit::Mlir && options.compileTo)
     return usage("--compile-to needs --emit=mlir");
   if (options.emit == Emit::Onnx && options.ranks > 1)

@@ -117,6 +117,17 @@ StringRef Rewriter::initializer(Tensor *tensor, StringRef base) {
   return tensor->name;
 }
 
+Expected<bool> Rewriter::intsToInput(Node &node, StringRef name) {
+  if (Error error = expectInputs(node, 1))
+    return std::move(error);
+  Expected<const Attribute *> list = take(node, name, AttributeType::Ints);
+  if (!list)
+    return list.takeError();
+  if (*list)
+    setInputs(node, {node.inputs[0], constantInts((*list)->ints, name)});
+  return *list != nullptr;
+}
+
 StringRef Rewriter::constantInts(ArrayRef<int64_t> values, StringRef base) {
   SmallVector<char> bytes(values.size() * 8);
   for (auto [index, value] : enumerate(values))

@@ -48,6 +48,9 @@ public:
 
   /// A new initializer of the graph: int64 of dims [n], or a float or bool scalar. Returns its name.
   llvm::StringRef constantInts(llvm::ArrayRef<int64_t> values, llvm::StringRef base);
+
+  /// Turns the list attribute `name` into the second input; false when the node does not have it.
+  llvm::Expected<bool> intsToInput(Node &node, llvm::StringRef name);
   llvm::StringRef constantFloat(float value, llvm::StringRef base);
   llvm::StringRef constantTrue(llvm::StringRef base);
 

@@ -10,13 +10,9 @@ namespace farskip::onnx::reader {
 
 /// Reductions whose axes were an attribute. Without axes all versions reduce over everything.
 static Expected<Outcome> upgradeReduce(Node &node, Rewriter &rewriter) {
-  if (Error error = expectInputs(node, 1))
-    return std::move(error);
-  Expected<const Attribute *> axes = rewriter.take(node, "axes", AttributeType::Ints);
+  Expected<bool> axes = rewriter.intsToInput(node, "axes");
   if (!axes)
     return axes.takeError();
-  if (*axes)
-    rewriter.setInputs(node, {node.inputs[0], rewriter.constantInts((*axes)->ints, "axes")});
   return Outcome::Keep;
 }
 

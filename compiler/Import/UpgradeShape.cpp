@@ -10,14 +10,10 @@ namespace farskip::onnx::reader {
 
 /// Squeeze and Unsqueeze before 13.
 static Expected<Outcome> upgradeAxes(Node &node, Rewriter &rewriter) {
-  if (Error error = expectInputs(node, 1))
-    return std::move(error);
-  Expected<const Attribute *> axes = rewriter.take(node, "axes", AttributeType::Ints);
+  Expected<bool> axes = rewriter.intsToInput(node, "axes");
   if (!axes)
     return axes.takeError();
-  if (*axes)
-    rewriter.setInputs(node, {node.inputs[0], rewriter.constantInts((*axes)->ints, "axes")});
-  else if (node.opType == "Unsqueeze")
+  if (!*axes && node.opType == "Unsqueeze")
     return failure(describe(node) + ": the required attribute 'axes' is missing");
   return Outcome::Keep;
 }

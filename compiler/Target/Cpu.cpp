@@ -5,6 +5,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,16 +22,40 @@ static llvm::Error failure(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const CpuOptions &options) {
+static llvm::Expected<const llvm::Target *> findTarget(const llvm::Triple &triple) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return failure(message);
+  return target;
+}
+
+llvm::Error farskip::checkCpu(const CpuOptions &options) {
+  if (options.cpu == "native")
+    return llvm::Error::success();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  auto target = findTarget(triple);
+  if (!target)
+    return target.takeError();
+  // Asked of a subtarget without a name: one with an unknown name prints to stderr.
+  std::unique_ptr<llvm::MCSubtargetInfo> known((*target)->createMCSubtargetInfo(triple, "", ""));
+  if (!known->isCPUStringValid(options.cpu))
+    return failure("'--cpu=" + options.cpu + "': no such CPU; valid are native and LLVM's names, such as x86-64-v3");
+  std::unique_ptr<llvm::MCSubtargetInfo> chosen((*target)->createMCSubtargetInfo(triple, options.cpu, ""));
+  if (!chosen->checkFeatures("+64bit"))
+    return failure("'--cpu=" + options.cpu + "': not a 64-bit CPU");
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const CpuOptions &options) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  auto target = findTarget(triple);
+  if (!target)
+    return target.takeError();
   std::string cpu = options.cpu, features;
   if (cpu == "native") {
     cpu = llvm::sys::getHostCPUName().str();
@@ -40,12 +65,11 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const 
     features = list.getString();
   }
   llvm::TargetOptions targetOptions;
-  // Products and sums are fused only where the program says so: the same bits
-  // on every machine.
+  // Products and sums are fused only where the program says so.
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
-                                  options.optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
+      (*target)->createTargetMachine(triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
+                                     options.optimize ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None));
   if (!machine)
     return failure("no code generator for cpu " + cpu);
   return machine;
@@ -92,7 +116,9 @@ static llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp mo
   return code;
 }
 
-llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os) {
+/// Translates and optimises, and hands the code to `emit`.
+static llvm::Error generate(mlir::ModuleOp module, const CpuOptions &options,
+                            llvm::function_ref<llvm::Error(llvm::Module &, llvm::TargetMachine &)> emit) {
   auto machine = targetMachine(options);
   if (!machine)
     return machine.takeError();
@@ -100,23 +126,24 @@ llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options, 
   auto code = translate(module, context, **machine, options.optimize);
   if (!code)
     return code.takeError();
-  (*code)->print(os, nullptr);
-  return llvm::Error::success();
+  return emit(**code, **machine);
+}
+
+llvm::Error farskip::emitLLVM(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os) {
+  return generate(module, options, [&](llvm::Module &code, llvm::TargetMachine &) {
+    code.print(os, nullptr);
+    return llvm::Error::success();
+  });
 }
 
 llvm::Error farskip::emitObject(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os) {
-  auto machine = targetMachine(options);
-  if (!machine)
-    return machine.takeError();
-  llvm::LLVMContext context;
-  auto code = translate(module, context, **machine, options.optimize);
-  if (!code)
-    return code.takeError();
-  llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return failure("the code generator emits no object files");
-  passes.run(**code);
-  return llvm::Error::success();
+  return generate(module, options, [&](llvm::Module &code, llvm::TargetMachine &machine) -> llvm::Error {
+    llvm::legacy::PassManager passes;
+    if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+      return failure("the code generator emits no object files");
+    passes.run(code);
+    return llvm::Error::success();
+  });
 }
 
 /// The run-time library: beside the compiler, in `lib/` beside its `bin/`.

@@ -15,6 +15,9 @@ struct CpuOptions {
   bool optimize = true;
 };
 
+/// Fails, naming what is valid, when the chosen CPU cannot be generated for.
+llvm::Error checkCpu(const CpuOptions &options);
+
 /// Translates and optimises. The module must be in the phase `llvm`.
 llvm::Error emitLLVM(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os);
 llvm::Error emitObject(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os);

@@ -30,11 +30,6 @@ struct Scalars {
   }
 };
 
-bool isUnsigned(Value onnx) {
-  Type type = getElementTypeOrSelf(onnx.getType());
-  return type.isUnsignedInteger() || type.isInteger(1);
-}
-
 /// A unary operator on floats; integers where `onInteger` says how.
 template <typename OpT, typename FloatBody> LogicalResult unaryFloat(OpT op, OnnxLowering &to, FloatBody body) {
   to.elementwise({op.getX()}, op.getY(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
@@ -90,7 +85,7 @@ Value divideSigned(Scalars &s, Value x, Value y, Value &remainder) {
 
 LogicalResult lowerDiv(onnx::DivOp op, OnnxLowering &to) {
   checkDivisor(to, op.getB());
-  bool natural = isUnsigned(op.getA());
+  bool natural = isUnsignedElement(op.getA());
   to.elementwise({op.getA(), op.getB()}, op.getC(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     if (isa<FloatType>(x[0].getType()))
@@ -106,7 +101,7 @@ LogicalResult lowerDiv(onnx::DivOp op, OnnxLowering &to) {
 
 LogicalResult lowerMod(onnx::ModOp op, OnnxLowering &to) {
   checkDivisor(to, op.getB());
-  bool natural = isUnsigned(op.getA()), fmod = op.getFmod();
+  bool natural = isUnsignedElement(op.getA()), fmod = op.getFmod();
   to.elementwise({op.getA(), op.getB()}, op.getC(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     Type type = x[0].getType();
@@ -182,7 +177,7 @@ LogicalResult lowerPow(onnx::PowOp op, OnnxLowering &to) {
 
 template <typename OpT, arith::CmpFPredicate F, arith::CmpIPredicate I, arith::CmpIPredicate U>
 LogicalResult lowerCompare(OpT op, OnnxLowering &to) {
-  bool natural = isUnsigned(op.getA());
+  bool natural = isUnsignedElement(op.getA());
   to.elementwise({op.getA(), op.getB()}, op.getC(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     if (isa<FloatType>(x[0].getType()))
       return arith::CmpFOp::create(b, loc, F, x[0], x[1]);
@@ -200,7 +195,7 @@ template <typename OpT, typename IntOp> LogicalResult lowerLogic(OpT op, OnnxLow
 template <typename OpT, typename FloatOp, typename SignedOp, typename UnsignedOp>
 LogicalResult lowerExtreme(OpT op, OnnxLowering &to) {
   SmallVector<Value> operands(op.getData());
-  bool natural = isUnsigned(operands[0]);
+  bool natural = isUnsignedElement(operands[0]);
   to.elementwise(operands, op.getResult(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     Value result = x[0];
@@ -226,7 +221,7 @@ LogicalResult lowerClip(onnx::ClipOp op, OnnxLowering &to) {
   };
   bound(op.getMin());
   bound(op.getMax());
-  bool natural = isUnsigned(op.getInput());
+  bool natural = isUnsignedElement(op.getInput());
   to.set(op.getOutput(), to.elementwise(operands, dims, to.type(op.getInput()).getElementType(),
                                         [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
                                           Scalars s{b, loc};
@@ -294,7 +289,7 @@ LogicalResult lowerNot(onnx::NotOp op, OnnxLowering &to) {
 }
 
 LogicalResult lowerAbs(onnx::AbsOp op, OnnxLowering &to) {
-  bool natural = isUnsigned(op.getX());
+  bool natural = isUnsignedElement(op.getX());
   to.elementwise({op.getX()}, op.getY(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     if (isa<FloatType>(x[0].getType()))
@@ -305,7 +300,7 @@ LogicalResult lowerAbs(onnx::AbsOp op, OnnxLowering &to) {
 }
 
 LogicalResult lowerSign(onnx::SignOp op, OnnxLowering &to) {
-  bool natural = isUnsigned(op.getX());
+  bool natural = isUnsignedElement(op.getX());
   to.elementwise({op.getX()}, op.getY(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     Type type = x[0].getType();
@@ -325,7 +320,7 @@ LogicalResult lowerSign(onnx::SignOp op, OnnxLowering &to) {
 }
 
 LogicalResult lowerRelu(onnx::ReluOp op, OnnxLowering &to) {
-  bool natural = isUnsigned(op.getX());
+  bool natural = isUnsignedElement(op.getX());
   to.elementwise({op.getX()}, op.getY(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
     Scalars s{b, loc};
     if (isa<FloatType>(x[0].getType()))

@@ -98,11 +98,6 @@ Value isBetter(OpBuilder &b, Location at, Value x, Value y, bool largest, bool n
   return arith::OrIOp::create(b, at, greater, arith::AndIOp::create(b, at, xNaN, yNumber));
 }
 
-bool isNatural(Value onnx) {
-  Type type = getElementTypeOrSelf(onnx.getType());
-  return type.isUnsignedInteger() || type.isInteger(1);
-}
-
 /// For each place of the result the best of the elements that come after the one placed before, in the total order of
 /// value and index: no marks, and equal values keep the order of their indices.
 LogicalResult lowerTopK(onnx::TopKOp op, OnnxLowering &to) {
@@ -110,15 +105,13 @@ LogicalResult lowerTopK(onnx::TopKOp op, OnnxLowering &to) {
   Dims input(to.shapes.shape(op.getX())), dims(to.shapes.shape(op.getValues()));
   int64_t rank = input.size(), axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
   Value x = to.value(op.getX()), length = to.sizeValue(input[axis]);
-  bool largest = op.getLargest(), natural = isNatural(op.getX());
+  bool largest = op.getLargest(), natural = isUnsignedElement(op.getX());
   Value k;
   SmallVector<OpFoldResult> sizes;
   if (to.shapes.contents(op.getK())) {
     k = to.sizeValue(dims[axis]);
   } else {
-    SmallVector<Value> at(to.shapes.rank(op.getK()), to.index(0));
-    k = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(),
-                                   tensor::ExtractOp::create(b, to.loc(), to.value(op.getK()), at));
+    k = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), to.onlyElement(op.getK()));
   }
   Value zero = to.index(0), one = to.index(1);
   Value fits =
@@ -186,7 +179,7 @@ template <typename OpT, bool Largest> LogicalResult lowerArg(OpT op, OnnxLowerin
   OpBuilder &b = to.builder;
   Dims input(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReduced()));
   int64_t rank = input.size(), axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
-  bool natural = isNatural(op.getData()), lastWins = op.getSelectLastIndex(), keep = op.getKeepdims();
+  bool natural = isUnsignedElement(op.getData()), lastWins = op.getSelectLastIndex(), keep = op.getKeepdims();
   Value x = to.value(op.getData()), length = to.sizeValue(input[axis]), zero = to.index(0), one = to.index(1);
   to.check(arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::sgt, length, zero),
            "axis " + Twine(axis) + " is empty");
@@ -278,8 +271,7 @@ LogicalResult lowerOneHot(onnx::OneHotOp op, OnnxLowering &to) {
   if (to.shapes.contents(op.getDepth())) {
     depth = to.sizeValue(dims[axis]);
   } else {
-    SmallVector<Value> at(to.shapes.rank(op.getDepth()), to.index(0));
-    Value number = tensor::ExtractOp::create(b, to.loc(), to.value(op.getDepth()), at);
+    Value number = to.onlyElement(op.getDepth());
     depth = arith::IndexCastOp::create(b, to.loc(), b.getIndexType(),
                                        OnnxLowering::castScalar(b, to.loc(), number, depthType, i64));
     to.check(arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::sge, depth, to.index(0)), "depth is {0}",

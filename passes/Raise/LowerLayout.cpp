@@ -39,11 +39,7 @@ LogicalResult lowerReshape(onnx::ReshapeOp op, OnnxLowering &to) {
   Dims from(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReshaped()));
   bool tracked = to.shapes.contents(op.getShape());
   if (tracked) {
-    SymbolicExpr elements(1), all(1);
-    for (const SymbolicExpr &dim : dims)
-      elements = elements * dim;
-    for (const SymbolicExpr &dim : from)
-      all = all * dim;
+    SymbolicExpr elements = to.shapes.elements(op.getReshaped()), all = to.shapes.elements(op.getData());
     if (elements != all) {
       Value have = to.sizeValue(all), want = to.sizeValue(elements);
       to.check(compare(to, arith::CmpIPredicate::eq, have, want), "cannot reshape {0} elements to a shape of {1}",
@@ -54,10 +50,8 @@ LogicalResult lowerReshape(onnx::ReshapeOp op, OnnxLowering &to) {
   }
   // The extents are read; -1 and 0 are resolved as they come.
   OpBuilder &b = to.builder;
-  SymbolicExpr all(1);
-  for (const SymbolicExpr &dim : from)
-    all = all * dim;
-  Value total = to.sizeValue(all), known = to.index(1), minusOne = to.index(-1), zero = to.index(0);
+  Value total = to.sizeValue(to.shapes.elements(op.getData())), known = to.index(1), minusOne = to.index(-1),
+        zero = to.index(0);
   SmallVector<Value> extents;
   for (size_t i = 0; i < dims.size(); ++i) {
     Value extent = element(to, op.getShape(), i);
@@ -259,11 +253,7 @@ LogicalResult lowerSplit(onnx::SplitOp op, OnnxLowering &to) {
 template <typename OpT> LogicalResult lowerReshaping(OpT op, OnnxLowering &to) {
   Value input = op->getOperand(0), output = op->getResult(0);
   Dims from(to.shapes.shape(input)), dims(to.shapes.shape(output));
-  SymbolicExpr before(1), after(1);
-  for (const SymbolicExpr &dim : from)
-    before = before * dim;
-  for (const SymbolicExpr &dim : dims)
-    after = after * dim;
+  SymbolicExpr before = to.shapes.elements(input), after = to.shapes.elements(output);
   if (before != after) {
     Value have = to.sizeValue(before), want = to.sizeValue(after);
     to.check(compare(to, arith::CmpIPredicate::eq, have, want), "{0} elements do not fit a shape of {1}", {have, want});
@@ -397,17 +387,13 @@ LogicalResult lowerConstantOfShape(onnx::ConstantOfShapeOp op, OnnxLowering &to)
 LogicalResult lowerRange(onnx::RangeOp op, OnnxLowering &to) {
   OpBuilder &b = to.builder;
   Type type = to.type(op.getOutput()).getElementType();
-  auto scalar = [&](Value onnx) -> Value {
-    SmallVector<Value> at(to.shapes.rank(onnx), to.index(0));
-    return tensor::ExtractOp::create(b, to.loc(), to.value(onnx), at);
-  };
-  Value start = scalar(op.getStart()), delta = scalar(op.getDelta());
+  Value start = to.onlyElement(op.getStart()), delta = to.onlyElement(op.getDelta());
   SymbolicExpr dim = to.shapes.shape(op.getOutput())[0];
   OpFoldResult count;
   if (!isOwn(to, dim, op.getOutput())) {
     count = to.size(dim);
   } else if (isa<FloatType>(type)) {
-    Value limit = scalar(op.getLimit());
+    Value limit = to.onlyElement(op.getLimit());
     auto wide = [&](Value v) { return OnnxLowering::castScalar(b, to.loc(), v, type, b.getF64Type()); };
     Value none = arith::ConstantOp::create(b, to.loc(), b.getF64FloatAttr(0));
     Value step = wide(delta);

@@ -66,7 +66,7 @@ template <typename OpT, Fold fold> LogicalResult lowerReduce(OpT op, OnnxLowerin
     reduced[axis < 0 ? axis + input.size() : axis] = true;
   Type element = to.type(op.getData()).getElementType();
   Type onnxElement = getElementTypeOrSelf(op.getData().getType());
-  bool natural = onnxElement.isUnsignedInteger() || element.isInteger(1);
+  bool natural = isUnsignedElement(op.getData());
   auto real = dyn_cast<FloatType>(element);
   Type wide = real && real.getWidth() < 32 ? Type(b.getF32Type()) : element;
   auto widen = [&](OpBuilder &in, Location at, Value v) -> Value {
@@ -156,8 +156,7 @@ LogicalResult lowerCumSum(onnx::CumSumOp op, OnnxLowering &to) {
   if (auto known = to.shapes.constants(op.getAxis())) {
     axis = to.index((*known)[0] < 0 ? (*known)[0] + rank : (*known)[0]);
   } else {
-    SmallVector<Value> at(to.shapes.rank(op.getAxis()), to.index(0));
-    Value given = tensor::ExtractOp::create(b, to.loc(), to.value(op.getAxis()), at);
+    Value given = to.onlyElement(op.getAxis());
     axis = OnnxLowering::wrapIndex(b, to.loc(), given, to.index(rank));
     Value low = arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::sge, axis, to.index(0));
     Value high = arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::slt, axis, to.index(rank));

@@ -34,11 +34,6 @@ Value combine(OpBuilder &b, Location at, StringRef reduction, Value old, Value u
   return narrow ? arith::TruncFOp::create(b, at, type, result).getResult() : result;
 }
 
-bool isNatural(Value onnx) {
-  Type type = getElementTypeOrSelf(onnx.getType());
-  return type.isUnsignedInteger() || type.isInteger(1);
-}
-
 /// The updates must have this shape.
 void checkShape(OnnxLowering &to, ArrayRef<SymbolicExpr> have, ArrayRef<SymbolicExpr> want) {
   for (size_t k = 0; k < want.size(); ++k) {
@@ -50,10 +45,29 @@ void checkShape(OnnxLowering &to, ArrayRef<SymbolicExpr> have, ArrayRef<Symbolic
   }
 }
 
+/// Loops over the updates in row-major order and places each at the index that `target` gives.
+template <typename OpT>
+void place(OpT op, OnnxLowering &to, ArrayRef<Value> extents,
+           llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ArrayRef<Value>)> target) {
+  Value updates = to.value(op.getUpdates());
+  bool natural = isUnsignedElement(op.getData());
+  SmallVector<Value> result =
+      to.loops(extents, to.value(op.getData()),
+               [&](OpBuilder &b, Location at, ArrayRef<Value> i, ValueRange carried) -> SmallVector<Value> {
+                 SmallVector<Value> where = target(b, at, i);
+                 Value update = tensor::ExtractOp::create(b, at, updates, i);
+                 if (op.getReduction() != "none")
+                   update = combine(b, at, op.getReduction(), tensor::ExtractOp::create(b, at, carried[0], where),
+                                    update, natural);
+                 return {tensor::InsertOp::create(b, at, update, carried[0], where)};
+               });
+  to.set(op.getOutput(), result[0]);
+}
+
 LogicalResult lowerScatterElements(onnx::ScatterElementsOp op, OnnxLowering &to) {
   Dims data(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getIndices()));
   int64_t axis = op.getAxis() < 0 ? op.getAxis() + data.size() : op.getAxis();
-  Value extent = to.sizeValue(data[axis]), indices = to.value(op.getIndices()), updates = to.value(op.getUpdates());
+  Value extent = to.sizeValue(data[axis]), indices = to.value(op.getIndices());
   to.checkIndices(op.getIndices(), extent);
   checkShape(to, to.shapes.shape(op.getUpdates()), dims);
   SmallVector<Value> bounds;
@@ -65,20 +79,12 @@ LogicalResult lowerScatterElements(onnx::ScatterElementsOp op, OnnxLowering &to)
     to.check(arith::CmpIOp::create(to.builder, to.loc(), arith::CmpIPredicate::sge, have, bounds.back()),
              "indices have extent {1} along axis " + Twine(k) + ", data {0}", {have, bounds.back()});
   }
-  bool natural = isNatural(op.getData());
-  SmallVector<Value> result =
-      to.loops(bounds, to.value(op.getData()),
-               [&](OpBuilder &b, Location at, ArrayRef<Value> i, ValueRange carried) -> SmallVector<Value> {
-                 SmallVector<Value> target(i);
-                 Value index = tensor::ExtractOp::create(b, at, indices, i);
-                 target[axis] = OnnxLowering::wrapIndex(b, at, index, extent);
-                 Value update = tensor::ExtractOp::create(b, at, updates, i);
-                 if (op.getReduction() != "none")
-                   update = combine(b, at, op.getReduction(), tensor::ExtractOp::create(b, at, carried[0], target),
-                                    update, natural);
-                 return {tensor::InsertOp::create(b, at, update, carried[0], target)};
-               });
-  to.set(op.getOutput(), result[0]);
+  place(op, to, bounds, [&](OpBuilder &b, Location at, ArrayRef<Value> i) {
+    SmallVector<Value> target(i);
+    Value index = tensor::ExtractOp::create(b, at, indices, i);
+    target[axis] = OnnxLowering::wrapIndex(b, at, index, extent);
+    return target;
+  });
   return success();
 }
 
@@ -86,7 +92,7 @@ LogicalResult lowerScatterND(onnx::ScatterNDOp op, OnnxLowering &to) {
   Dims data(to.shapes.shape(op.getData())), indexDims(to.shapes.shape(op.getIndices())),
       updateDims(to.shapes.shape(op.getUpdates()));
   int64_t length = *indexDims.back().constant(), outer = indexDims.size() - 1;
-  Value indices = to.value(op.getIndices()), updates = to.value(op.getUpdates());
+  Value indices = to.value(op.getIndices());
   SmallVector<Value> bounds, extents, numbers;
   for (int64_t k = 0; k < length; ++k) {
     bounds.push_back(to.sizeValue(data[k]));
@@ -98,25 +104,17 @@ LogicalResult lowerScatterND(onnx::ScatterNDOp op, OnnxLowering &to) {
   for (const SymbolicExpr &dim : updateDims)
     extents.push_back(to.sizeValue(dim));
   to.checkTuples(op.getIndices(), bounds);
-  bool natural = isNatural(op.getData());
-  SmallVector<Value> result =
-      to.loops(extents, to.value(op.getData()),
-               [&](OpBuilder &b, Location at, ArrayRef<Value> i, ValueRange carried) -> SmallVector<Value> {
-                 SmallVector<Value> target, tuple(i.take_front(outer));
-                 tuple.push_back(Value());
-                 for (int64_t k = 0; k < length; ++k) {
-                   tuple.back() = numbers[k];
-                   Value index = tensor::ExtractOp::create(b, at, indices, tuple);
-                   target.push_back(OnnxLowering::wrapIndex(b, at, index, bounds[k]));
-                 }
-                 target.append(i.begin() + outer, i.end());
-                 Value update = tensor::ExtractOp::create(b, at, updates, i);
-                 if (op.getReduction() != "none")
-                   update = combine(b, at, op.getReduction(), tensor::ExtractOp::create(b, at, carried[0], target),
-                                    update, natural);
-                 return {tensor::InsertOp::create(b, at, update, carried[0], target)};
-               });
-  to.set(op.getOutput(), result[0]);
+  place(op, to, extents, [&](OpBuilder &b, Location at, ArrayRef<Value> i) {
+    SmallVector<Value> target, tuple(i.take_front(outer));
+    tuple.push_back(Value());
+    for (int64_t k = 0; k < length; ++k) {
+      tuple.back() = numbers[k];
+      Value index = tensor::ExtractOp::create(b, at, indices, tuple);
+      target.push_back(OnnxLowering::wrapIndex(b, at, index, bounds[k]));
+    }
+    target.append(i.begin() + outer, i.end());
+    return target;
+  });
   return success();
 }
 

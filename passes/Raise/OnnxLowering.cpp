@@ -11,6 +11,11 @@ Type farskip::signlessType(Type element) {
   return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
 }
 
+bool farskip::isUnsignedElement(Value onnx) {
+  Type type = getElementTypeOrSelf(onnx.getType());
+  return type.isUnsignedInteger() || type.isInteger(1);
+}
+
 std::string farskip::nodeName(Operation *op) {
   if (auto name = op->getAttrOfType<StringAttr>("onnx.node"))
     if (!name.empty())
@@ -159,6 +164,11 @@ SmallVector<OpFoldResult> OnnxLowering::sizes(ArrayRef<SymbolicExpr> dims) {
 
 Value OnnxLowering::empty(ArrayRef<SymbolicExpr> dims, Type element) {
   return tensor::EmptyOp::create(builder, location, sizes(dims), signlessType(element));
+}
+
+Value OnnxLowering::onlyElement(Value onnx) {
+  SmallVector<Value> at(shapes.rank(onnx), index(0));
+  return tensor::ExtractOp::create(builder, location, value(onnx), at);
 }
 
 Value OnnxLowering::filled(ArrayRef<SymbolicExpr> dims, Value scalar) {

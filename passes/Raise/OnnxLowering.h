@@ -107,6 +107,9 @@ public:
   /// A checked index, negative ones counted from the end, as an index value.
   static mlir::Value wrapIndex(mlir::OpBuilder &b, mlir::Location loc, mlir::Value index, mlir::Value extent);
 
+  /// The only element of an ONNX value of one element, whatever its rank.
+  mlir::Value onlyElement(mlir::Value onnx);
+
   /// The same tensor with other dimensions; the element count is the same. `from` and `to` are its dimensions.
   mlir::Value reshape(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> from, llvm::ArrayRef<SymbolicExpr> to);
 
@@ -133,6 +136,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   llvm::DenseMap<SymbolicExpr::Symbol, mlir::Value> symbols;
 };
+
+/// Whether the elements of an ONNX value are compared and widened as unsigned integers; bool is.
+bool isUnsignedElement(mlir::Value onnx);
 
 /// ui8 → i8 and so on; everything else stays.
 mlir::Type signlessType(mlir::Type element);
