@@ -21,6 +21,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Raise/Passes.h"
+#include "passes/Recognise/Passes.h"
 #include "passes/Residual/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -42,6 +43,7 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
 std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
 
 static void buildRaised(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(createRaiseExpertsPass());
   passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
@@ -122,12 +124,13 @@ void farskip::registerPhasePipelines() {
 
 void farskip::registerFarskipPasses() {
   registerFarskipRaisePasses();
+  registerFarskipRecognisePasses();
   registerFarskipLowerPasses();
   registerFarskipResidualPasses();
 }
 
 void farskip::registerFarskipDialects(DialectRegistry &registry) {
-  registry.insert<onnx::OnnxDialect, rt::RtDialect, affine::AffineDialect, arith::ArithDialect,
+  registry.insert<onnx::OnnxDialect, moe::MoeDialect, rt::RtDialect, affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);

@@ -10,16 +10,17 @@
 
 using namespace farskip;
 
-/// The driver's when a file is given that is not MLIR, or nothing but driver options.
+/// The input decides, never the name of the output: MLIR, or `-` for the standard input, is mlir-opt's.
 static bool isForDriver(llvm::ArrayRef<llvm::StringRef> arguments) {
   if (arguments.empty())
     return true;
-  for (llvm::StringRef argument : arguments)
-    if (argument == "-" || argument.ends_with(".mlir") || argument.ends_with(".mlirbc"))
-      return false;
-  for (llvm::StringRef argument : arguments)
-    if (!argument.starts_with("-"))
-      return true;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (argument == "-o")
+      ++i;
+    else if (argument == "-" || !argument.starts_with("-"))
+      return argument != "-" && !argument.ends_with(".mlir") && !argument.ends_with(".mlirbc");
+  }
   return arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "--version";
 }
 

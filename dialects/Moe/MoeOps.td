@@ -1,0 +1,4 @@
+// All operations of the moe dialect.
+// SPDX-License-Identifier: Apache-2.0
+include "dialects/Moe/MoeModelOps.td"
+include "dialects/Moe/MoeExchangeOps.td"
