@@ -40,4 +40,7 @@ def Moe_WorldResource : Resource<"::farskip::moe::WorldResource">;
 
 class Moe_Op<string mnemonic, list<Trait> traits = []> : Op<Moe_Dialect, mnemonic, traits>;
 
+// A tensor before bufferization, a buffer after it.
+def Moe_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
+
 #endif

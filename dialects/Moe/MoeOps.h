@@ -26,4 +26,9 @@ struct WorldResource : mlir::SideEffects::Resource::Base<WorldResource> {
 #define GET_OP_CLASSES
 #include "dialects/Moe/MoeOps.h.inc"
 
+namespace farskip::moe {
+/// Lets One-Shot Bufferize turn the operations on tensors into the same on buffers.
+void registerBufferizableOpInterfaceExternalModels(mlir::DialectRegistry &registry);
+} // namespace farskip::moe
+
 #endif

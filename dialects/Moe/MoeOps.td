@@ -1,4 +1,5 @@
 // All operations of the moe dialect.
 // SPDX-License-Identifier: Apache-2.0
+include "dialects/Moe/MoeAttention.td"
 include "dialects/Moe/MoeModelOps.td"
 include "dialects/Moe/MoeExchangeOps.td"

@@ -1,5 +1,6 @@
 // All operators of the onnx dialect.
 // SPDX-License-Identifier: Apache-2.0
+include "dialects/Onnx/OnnxAttention.td"
 include "dialects/Onnx/OnnxConstant.td"
 include "dialects/Onnx/OnnxElementwise.td"
 include "dialects/Onnx/OnnxMatMul.td"

@@ -13,6 +13,8 @@ namespace {
 struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxToLinalgPass> {
   void runOnOperation() override {
     OnnxLoweringRegistry registry;
+    populateAttentionLowerings(registry);
+    populateGroupQueryAttentionLowerings(registry);
     populateConstantLowerings(registry);
     populateElementwiseLowerings(registry);
     populateMatMulLowerings(registry);

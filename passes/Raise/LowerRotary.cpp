@@ -1,6 +1,7 @@
 // Lowering of rotary positions.
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/Raise/OnnxLowering.h"
+#include "passes/Raise/RotateElement.h"
 
 using namespace mlir;
 
@@ -51,45 +52,21 @@ void lower(OnnxLowering &to, const Rotary &op, Value result) {
   }
   Type element = to.type(op.x).getElementType();
   Value turned = to.generate(split, element, [&](OpBuilder &in, Location at, ArrayRef<Value> i) -> Value {
-    auto number = [&](int64_t n) -> Value { return arith::ConstantIndexOp::create(in, at, n); };
-    auto wide = [&](Value v) -> Value {
-      return cast<FloatType>(v.getType()).getWidth() < 32
-                 ? arith::ExtFOp::create(in, at, in.getF32Type(), v).getResult()
-                 : v;
+    auto table = [&](Value angle) {
+      SmallVector<Value> where;
+      if (offset)
+        where = {arith::AddIOp::create(in, at, offset, i[sequence])};
+      else if (positions)
+        where = {OnnxLowering::wrapIndex(
+            in, at, tensor::ExtractOp::create(in, at, positions, ValueRange{i[0], i[sequence]}), extent)};
+      else
+        where = {i[0], i[sequence]};
+      where.push_back(angle);
+      return std::pair<Value, Value>(tensor::ExtractOp::create(in, at, cosines, where),
+                                     tensor::ExtractOp::create(in, at, sines, where));
     };
-    Value d = i[3], own = tensor::ExtractOp::create(in, at, x, i);
-    Value inside = arith::CmpIOp::create(in, at, arith::CmpIPredicate::slt, d, number(2 * half));
-    Value safe = arith::SelectOp::create(in, at, inside, d, number(0));
-    Value angle, isFirst;
-    if (op.interleaved) {
-      angle = arith::DivUIOp::create(in, at, safe, number(2));
-      isFirst = arith::CmpIOp::create(in, at, arith::CmpIPredicate::eq, arith::RemUIOp::create(in, at, safe, number(2)),
-                                      number(0));
-    } else {
-      angle = arith::RemUIOp::create(in, at, safe, number(half));
-      isFirst = arith::CmpIOp::create(in, at, arith::CmpIPredicate::slt, safe, number(half));
-    }
-    Value step = number(op.interleaved ? 1 : half);
-    Value partner = arith::SelectOp::create(in, at, isFirst, arith::AddIOp::create(in, at, safe, step),
-                                            arith::SubIOp::create(in, at, safe, step));
-    Value other = tensor::ExtractOp::create(in, at, x, ValueRange{i[0], i[1], i[2], partner});
-    SmallVector<Value> where;
-    if (offset)
-      where = {arith::AddIOp::create(in, at, offset, i[sequence])};
-    else if (positions)
-      where = {OnnxLowering::wrapIndex(
-          in, at, tensor::ExtractOp::create(in, at, positions, ValueRange{i[0], i[sequence]}), extent)};
-    else
-      where = {i[0], i[sequence]};
-    where.push_back(angle);
-    Value c = wide(tensor::ExtractOp::create(in, at, cosines, where));
-    Value s = wide(tensor::ExtractOp::create(in, at, sines, where));
-    Value sign = arith::SelectOp::create(in, at, isFirst, arith::NegFOp::create(in, at, s), s);
-    Value y = arith::AddFOp::create(in, at, arith::MulFOp::create(in, at, wide(own), c),
-                                    arith::MulFOp::create(in, at, wide(other), sign));
-    if (y.getType() != element)
-      y = arith::TruncFOp::create(in, at, element, y);
-    return arith::SelectOp::create(in, at, inside, y, own);
+    auto load = [&](Value d) -> Value { return tensor::ExtractOp::create(in, at, x, ValueRange{i[0], i[1], i[2], d}); };
+    return rotateElement(in, at, i[3], arith::ConstantIndexOp::create(in, at, half), op.interleaved, load, table);
   });
   to.set(result, to.reshape(turned, split, dims));
 }

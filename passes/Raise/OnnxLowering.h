@@ -146,6 +146,8 @@ mlir::Type signlessType(mlir::Type element);
 /// The operator's name for messages: node name, or operator type when it has none.
 std::string nodeName(mlir::Operation *op);
 
+void populateAttentionLowerings(OnnxLoweringRegistry &registry);
+void populateGroupQueryAttentionLowerings(OnnxLoweringRegistry &registry);
 void populateConstantLowerings(OnnxLoweringRegistry &registry);
 void populateElementwiseLowerings(OnnxLoweringRegistry &registry);
 void populateMatMulLowerings(OnnxLoweringRegistry &registry);

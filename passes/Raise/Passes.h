@@ -3,6 +3,7 @@
 #ifndef FARSKIP_PASSES_RAISE_PASSES_H
 #define FARSKIP_PASSES_RAISE_PASSES_H
 
+#include "dialects/Moe/MoeOps.h"
 #include "dialects/Rt/RtOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

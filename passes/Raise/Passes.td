@@ -20,7 +20,8 @@ def ConvertOnnxToLinalgPass : Pass<"convert-onnx-to-linalg", "::mlir::func::Func
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::farskip::rt::RtDialect"];
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::farskip::moe::MoeDialect",
+                           "::farskip::rt::RtDialect"];
 }
 
 #endif

@@ -1,0 +1,42 @@
+// How One-Shot Bufferize sees the moe dialect.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/Moe/MoeOps.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+
+using namespace mlir;
+
+namespace farskip::moe {
+
+namespace {
+struct AttentionModel : bufferization::DstBufferizableOpInterfaceExternalModel<AttentionModel, AttentionOp> {
+  /// What `out` holds before is not read.
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
+    return !cast<AttentionOp>(op).isDpsInit(&operand);
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (isa<TensorType>(operand.getType())) {
+        FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+        if (failed(buffer))
+          return failure();
+        operand = *buffer;
+      }
+      operands.push_back(operand);
+    }
+    AttentionOp::create(rewriter, op->getLoc(), TypeRange{}, operands, op->getAttrs());
+    Value out = operands.back();
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, op->getNumResults() ? ValueRange(out) : ValueRange());
+    return success();
+  }
+};
+} // namespace
+
+void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *context, MoeDialect *) { AttentionOp::attachInterface<AttentionModel>(*context); });
+}
+
+} // namespace farskip::moe

@@ -1,0 +1,25 @@
+// RUN: %farskip-opt %s --lower-attention --canonicalize | FileCheck %s
+
+// Equal attentions share a kernel; another attribute makes another.
+// CHECK-LABEL: func @three
+// CHECK: rt.parallel_for @attention_0
+// CHECK: rt.parallel_for @attention_0
+// CHECK: rt.parallel_for @attention_1
+func.func @three(%q: memref<?x4x?x64xf32>, %k: memref<?x2x?x64xf32>) {
+  moe.attention %q, %k, %k, %q {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1>}
+      : (memref<?x4x?x64xf32>, memref<?x2x?x64xf32>, memref<?x2x?x64xf32>, memref<?x4x?x64xf32>) -> ()
+  moe.attention %q, %k, %k, %q {causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1>}
+      : (memref<?x4x?x64xf32>, memref<?x2x?x64xf32>, memref<?x2x?x64xf32>, memref<?x4x?x64xf32>) -> ()
+  moe.attention %q, %k, %k, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1>}
+      : (memref<?x4x?x64xf32>, memref<?x2x?x64xf32>, memref<?x2x?x64xf32>, memref<?x4x?x64xf32>) -> ()
+  return
+}
+
+// The scratch memory is fixed by the head's size, and no call of the C library is left in the loops.
+// CHECK-LABEL: func private @attention_0(%arg0: index, %arg1: index
+// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<64x48xf32>
+// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<64x64xf32>
+// CHECK: scf.for %{{.*}} = %arg0 to %arg1
+// CHECK-NOT: math.exp
+// CHECK: math.fma {{.*}} : vector<16xf32>
+// CHECK-LABEL: func private @attention_1
