@@ -21,10 +21,12 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Lower/MoeBufferization.h"
 #include "passes/Lower/Passes.h"
 #include "passes/Raise/Passes.h"
 #include "passes/Recognise/Passes.h"
 #include "passes/Residual/Passes.h"
+#include "passes/Shard/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace farskip;
@@ -44,9 +46,21 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
 
 std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
 
-static void buildRaised(OpPassManager &passes) {
+static void buildRaised(OpPassManager &passes, const PhaseOptions &options) {
   passes.addNestedPass<func::FuncOp>(createRaiseExpertsPass());
+  ShardBatchPassOptions batch;
+  batch.ranks = options.ranks;
+  batch.replicate = options.attention == "tensor";
+  passes.addPass(createShardBatchPass(batch));
   passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+static void buildSharded(OpPassManager &passes, const PhaseOptions &options) {
+  ShardExpertsPassOptions shard;
+  shard.ranks = options.ranks;
+  passes.addPass(createShardExpertsPass(shard));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
@@ -62,6 +76,7 @@ static void buildBuffers(OpPassManager &passes) {
   passes.addPass(bufferization::createOneShotBufferizePass(options));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addNestedPass<func::FuncOp>(createLowerPlansPass());
   passes.addNestedPass<func::FuncOp>(createPlanArenaPass());
   passes.addPass(createLowerAttentionPass());
   passes.addPass(createOutlineKernelsPass());
@@ -104,7 +119,9 @@ void farskip::buildPhase(OpPassManager &passes, Phase phase, const PhaseOptions 
   case Phase::Connected:
     return buildConnected(passes, options);
   case Phase::Raised:
-    return buildRaised(passes);
+    return buildRaised(passes, options);
+  case Phase::Sharded:
+    return buildSharded(passes, options);
   case Phase::Buffers:
     return buildBuffers(passes);
   case Phase::LLVM:
@@ -130,6 +147,7 @@ void farskip::registerFarskipPasses() {
   registerFarskipRecognisePasses();
   registerFarskipLowerPasses();
   registerFarskipResidualPasses();
+  registerFarskipShardPasses();
 }
 
 void farskip::registerFarskipDialects(DialectRegistry &registry) {
@@ -142,6 +160,7 @@ void farskip::registerFarskipDialects(DialectRegistry &registry) {
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerAllDialectInterfaceImplementations(registry);
   moe::registerBufferizableOpInterfaceExternalModels(registry);
+  registerMoeBufferization(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerInferTypeOpInterfaceExternalModels(registry);

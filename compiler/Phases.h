@@ -22,6 +22,8 @@ std::string phaseNames();
 struct PhaseOptions {
   std::string farskip = "none";     ///< layers to put into FarSkip form
   std::string farskipPart = "both"; ///< both, attention or moe
+  int64_t ranks = 1;
+  std::string attention = "data"; ///< data or tensor
 };
 
 /// Adds the passes that lead from the phase before to `phase`.

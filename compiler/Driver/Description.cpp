@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "passes/Shard/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
@@ -37,7 +38,7 @@ static llvm::StringRef dtypeName(Type element) {
   }
 }
 
-static json::Object port(StringAttr name, RankedTensorType type, ArrayAttr names) {
+static json::Array dimensions(RankedTensorType type, ArrayAttr names) {
   json::Array dims;
   for (int64_t axis = 0; axis < type.getRank(); ++axis) {
     StringAttr symbol = names ? dyn_cast<StringAttr>(names[axis]) : StringAttr();
@@ -48,9 +49,13 @@ static json::Object port(StringAttr name, RankedTensorType type, ArrayAttr names
     else
       dims.push_back(nullptr);
   }
+  return dims;
+}
+
+static json::Object port(StringAttr name, RankedTensorType type, ArrayAttr names) {
   return json::Object{{"name", json::fixUTF8(name ? name.getValue() : "")},
                       {"dtype", dtypeName(type.getElementType())},
-                      {"dims", std::move(dims)},
+                      {"dims", dimensions(type, names)},
                       {"shard_axis", -1},
                       {"role", ""}};
 }
@@ -72,7 +77,7 @@ static bool isTokens(BlockArgument argument) {
   return false;
 }
 
-std::string farskip::describeProgram(ModuleOp module, const DriverOptions &options) {
+json::Object farskip::describeProgram(ModuleOp module, const DriverOptions &options) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   json::Array inputs, outputs;
   for (BlockArgument argument : main.getArguments()) {
@@ -107,20 +112,41 @@ std::string farskip::describeProgram(ModuleOp module, const DriverOptions &optio
         tokenizer = value.str();
     }
   auto layers = module->getAttrOfType<StringAttr>("farskip.layers");
-  json::Object description{{"abi", 1},
-                           {"name", llvm::sys::path::filename(options.output)},
-                           {"ranks", options.ranks},
-                           {"attention", options.attention},
-                           {"experts", options.experts},
-                           {"farskip_layers", layers ? layers.getValue() : ""},
-                           {"tokenizer", json::fixUTF8(tokenizer)},
-                           {"metadata", std::move(metadata)},
-                           {"inputs", std::move(inputs)},
-                           {"outputs", std::move(outputs)},
-                           {"cache", json::Array()},
-                           {"collectives", json::Array()},
-                           {"regions", json::Array()}};
-  return llvm::formatv("{0}", json::Value(std::move(description)));
+  return json::Object{{"abi", 1},
+                      {"name", llvm::sys::path::filename(options.output)},
+                      {"ranks", options.ranks},
+                      {"attention", options.attention},
+                      {"experts", options.experts},
+                      {"farskip_layers", layers ? layers.getValue() : ""},
+                      {"tokenizer", json::fixUTF8(tokenizer)},
+                      {"metadata", std::move(metadata)},
+                      {"inputs", std::move(inputs)},
+                      {"outputs", std::move(outputs)},
+                      {"cache", json::Array()},
+                      {"collectives", json::Array()},
+                      {"regions", json::Array()}};
+}
+
+void farskip::describeDistribution(ModuleOp module, json::Object &description) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  json::Array &inputs = *description.getArray("inputs"), &outputs = *description.getArray("outputs");
+  for (BlockArgument argument : main.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    json::Object &input = *inputs[i].getAsObject();
+    input["dims"] =
+        dimensions(cast<RankedTensorType>(argument.getType()), main.getArgAttrOfType<ArrayAttr>(i, "onnx.dims"));
+    if (auto axis = main.getArgAttrOfType<IntegerAttr>(i, kShardAxisAttr))
+      input["shard_axis"] = axis.getInt();
+  }
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    if (auto axis = main.getResultAttrOfType<IntegerAttr>(i, kShardAxisAttr))
+      (*outputs[i].getAsObject())["shard_axis"] = axis.getInt();
+  json::Array &collectives = *description.getArray("collectives");
+  if (auto table = module->getAttrOfType<ArrayAttr>(kCollectivesAttr))
+    for (auto entry : table.getAsRange<DictionaryAttr>())
+      collectives.push_back(json::Object{{"kind", entry.getAs<StringAttr>("kind").getValue()},
+                                         {"name", json::fixUTF8(entry.getAs<StringAttr>("name").getValue())},
+                                         {"layer", -1}});
 }
 
 void farskip::embedDescription(ModuleOp module, llvm::StringRef description, llvm::StringRef buildId,

@@ -68,14 +68,6 @@ public:
   int run() {
     if (llvm::Error error = checkCpu(options.cpu))
       return fail(std::move(error), kUsage);
-    if (options.ranks > 1 && options.attention == "data")
-      return messages.error("--ranks=" + llvm::Twine(options.ranks) +
-                                " with --attention=data: which axis of the inputs is the batch is not derived yet; use "
-                                "--ranks=1, or --attention=tensor, which repeats what it cannot split",
-                            kUsage);
-    if (options.ranks > 1)
-      messages.warning("no part of the model is split over the ranks yet: each of the " + llvm::Twine(options.ranks) +
-                       " ranks computes all of it");
     reader::ImportOptions importOptions;
     importOptions.allowedExternalDirs = options.allowExternalDirs;
     importOptions.strictExternalData = options.strictExternalData;
@@ -93,20 +85,23 @@ public:
 
 private:
   int compile(const reader::Model &model, ModuleOp module) {
-    std::string description;
+    llvm::json::Object program;
     Phase last = options.compileTo.value_or(options.emit == Emit::Onnx ? Phase::Connected : Phase::LLVM);
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       auto phase = static_cast<Phase>(i);
       if (phase == Phase::Raised)
-        description = describeProgram(module, options);
+        program = describeProgram(module, options);
       PassManager passes(&context, ModuleOp::getOperationName());
-      buildPhase(passes, phase, {options.farskip, options.farskipPart});
+      buildPhase(passes, phase, {options.farskip, options.farskipPart, options.ranks, options.attention});
       if (failed(passes.run(module))) {
         if (messages.hasFailed())
           return kModelError;
         return messages.error("phase " + phaseName(phase) + " failed", kInternal);
       }
+      if (phase == Phase::Sharded)
+        describeDistribution(module, program);
     }
+    std::string description = llvm::formatv("{0}", llvm::json::Value(std::move(program)));
     switch (options.emit) {
     case Emit::Mlir:
       return writeText([&](llvm::raw_pwrite_stream &os) -> llvm::Error {

@@ -24,15 +24,15 @@ def Moe_PlanSizesOp : Moe_Op<"plan_sizes", [Pure]> {
   let assemblyFormat = "$plan attr-dict";
 }
 
-def Moe_PlanGroupsOp : Moe_Op<"plan_groups", [DestinationStyleOpInterface, AttrSizedOperandSegments]> {
+def Moe_PlanGroupsOp : Moe_Op<"plan_groups", [DestinationStyleOpInterface]> {
   let summary = "the pairs of this rank, grouped by expert";
   let description = [{
     `offsets` has E + 1 elements: the pairs of expert e are [offsets[e], offsets[e + 1]), none for the experts of other
     ranks. `rows` tells the received row of each pair.
   }];
-  let arguments = (ins Moe_PlanType:$plan, Variadic<AnyRankedTensor>:$keep, Variadic<AnyRankedTensor>:$inits);
+  let arguments = (ins Moe_PlanType:$plan, Variadic<AnyRankedTensor>:$inits);
   let results = (outs RankedTensorOf<[I64]>:$offsets, RankedTensorOf<[I64]>:$rows);
-  let assemblyFormat = "$plan (`keep` `(` $keep^ `:` type($keep) `)`)? `outs` `(` $inits `:` type($inits) `)` attr-dict `:` type(results)";
+  let assemblyFormat = "$plan `outs` `(` $inits `:` type($inits) `)` attr-dict `:` type(results)";
   let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); }";
 }
 

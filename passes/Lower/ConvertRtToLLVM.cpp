@@ -180,6 +180,8 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
       convertDealloc(b, dealloc, context);
     } else if (auto loop = dyn_cast<rt::ParallelForOp>(op)) {
       convertParallelFor(b, loop, context);
+    } else {
+      convertExchange(b, op, context);
     }
     op->erase();
   }
@@ -198,6 +200,85 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
     }
     Value text = LLVM::AddressOfOp::create(b, loc, pointer, name);
     call(b, loc, "farskip_rt_run_fail", {}, {context, text, values, constant(b, loc, op.getValues().size())});
+  }
+
+  /// The first element of a row-major memref.
+  Value data(OpBuilder &b, Location loc, Value memref) {
+    Value d = cast(b, loc, memref, converter->convertType(memref.getType()));
+    Value base = LLVM::ExtractValueOp::create(b, loc, d, ArrayRef<int64_t>{1});
+    Value offset = LLVM::ExtractValueOp::create(b, loc, d, ArrayRef<int64_t>{2});
+    Type element = converter->convertType(llvm::cast<MemRefType>(memref.getType()).getElementType());
+    return LLVM::GEPOp::create(b, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{offset});
+  }
+
+  Value extent(OpBuilder &b, Location loc, Value memref, int64_t axis) {
+    Value d = cast(b, loc, memref, converter->convertType(memref.getType()));
+    return LLVM::ExtractValueOp::create(b, loc, d, ArrayRef<int64_t>{3, axis});
+  }
+
+  /// Bytes of what lies behind one index of the leading `axes` axes.
+  Value rowBytes(OpBuilder &b, Location loc, Value memref, int64_t axes) {
+    auto type = llvm::cast<MemRefType>(memref.getType());
+    Value bytes = constant(b, loc, std::max<int64_t>(1, type.getElementTypeBitWidth() / 8));
+    for (int64_t axis = axes; axis < type.getRank(); ++axis)
+      bytes = LLVM::MulOp::create(b, loc, bytes, extent(b, loc, memref, axis));
+    return bytes;
+  }
+
+  /// The `dtype` argument of the C interface.
+  int64_t dtype(Type element) {
+    if (element.isF32())
+      return 0;
+    if (element.isF16())
+      return 1;
+    return element.isBF16() ? 2 : 3;
+  }
+
+  void convertExchange(OpBuilder &b, Operation *op, Value context) {
+    Location loc = op->getLoc();
+    auto handle = [&](Value value) { return cast(b, loc, value, pointer); };
+    auto define = [&](Value result, Value lowered) {
+      result.replaceAllUsesWith(cast(b, loc, lowered, result.getType()));
+    };
+    if (auto plan = dyn_cast<rt::PlanCreateOp>(op)) {
+      Value experts = plan.getExperts();
+      define(plan.getPlan(),
+             call(b, loc, "farskip_rt_plan_create", pointer,
+                  {context, constant(b, loc, plan.getOp()), data(b, loc, experts), extent(b, loc, experts, 0),
+                   extent(b, loc, experts, 1), constant(b, loc, plan.getExpertCount())}));
+    } else if (auto received = dyn_cast<rt::PlanReceivedOp>(op)) {
+      define(received.getRows(), call(b, loc, "farskip_rt_plan_received", i64, {context, handle(received.getPlan())}));
+    } else if (auto pairs = dyn_cast<rt::PlanPairsOp>(op)) {
+      define(pairs.getPairs(), call(b, loc, "farskip_rt_plan_pairs", i64, {context, handle(pairs.getPlan())}));
+    } else if (auto groups = dyn_cast<rt::PlanGroupsOp>(op)) {
+      call(b, loc, "farskip_rt_plan_groups", {},
+           {context, handle(groups.getPlan()), data(b, loc, groups.getOffsets()), data(b, loc, groups.getRows())});
+    } else if (auto destroy = dyn_cast<rt::PlanDestroyOp>(op)) {
+      call(b, loc, "farskip_rt_plan_destroy", {}, {context, handle(destroy.getPlan())});
+    } else if (auto dispatch = dyn_cast<rt::DispatchStartOp>(op)) {
+      define(dispatch.getRequest(), planned(b, dispatch, "farskip_rt_dispatch_start", context));
+    } else if (auto combine = dyn_cast<rt::CombineStartOp>(op)) {
+      define(combine.getRequest(), planned(b, combine, "farskip_rt_combine_start", context));
+    } else if (auto reduce = dyn_cast<rt::AllReduceStartOp>(op)) {
+      auto type = llvm::cast<MemRefType>(reduce.getSource().getType());
+      Value count = constant(b, loc, 1);
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        count = LLVM::MulOp::create(b, loc, count, extent(b, loc, reduce.getSource(), axis));
+      define(reduce.getRequest(),
+             call(b, loc, "farskip_rt_all_reduce_start", pointer,
+                  {context, constant(b, loc, reduce.getOp()), data(b, loc, reduce.getSource()),
+                   data(b, loc, reduce.getTarget()), count, constant(b, loc, dtype(type.getElementType()))}));
+    } else if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+      call(b, loc, "farskip_rt_request_wait", {}, {context, handle(wait.getRequest())});
+    }
+  }
+
+  /// Rows of `source` by a plan.
+  template <typename OpT> Value planned(OpBuilder &b, OpT op, StringRef name, Value context) {
+    Location loc = op.getLoc();
+    return call(b, loc, name, pointer,
+                {context, constant(b, loc, op.getOp()), cast(b, loc, op.getPlan(), pointer),
+                 data(b, loc, op.getSource()), rowBytes(b, loc, op.getSource(), 1), data(b, loc, op.getTarget())});
   }
 
   /// The function that the pool calls: unpacks the operands and calls the kernel.

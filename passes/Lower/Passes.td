@@ -34,6 +34,15 @@ def BindProgramPass : Pass<"bind-program", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def LowerPlansPass : Pass<"lower-plans", "::mlir::func::FuncOp"> {
+  let summary = "turn what is left of exchange plans into handles of the run-time";
+  let description = [{
+    After bufferization: `moe.plan_sizes` becomes calls, the casts between plans and futures of the two phases go, and
+    each plan is given back after the last wait for an exchange by it.
+  }];
+  let dependentDialects = ["::farskip::rt::RtDialect"];
+}
+
 def PlanArenaPass : Pass<"plan-arena", "::mlir::func::FuncOp"> {
   let summary = "place the buffers of a function in one arena";
   let description = [{

@@ -24,8 +24,9 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateScatterLowerings(registry);
     populateReduceLowerings(registry);
     populateRotaryLowerings(registry);
+    populateMoeLowerings(registry);
     SymbolicShapes shapes;
-    if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, &getContext()).run(getOperation())))
+    if (failed(shapes.run(getOperation())) || failed(OnnxLowering(shapes, registry, getOperation()).run()))
       signalPassFailure();
   }
 };

@@ -23,31 +23,50 @@ std::string farskip::nodeName(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-LogicalResult OnnxLowering::run(func::FuncOp function) {
+LogicalResult OnnxLowering::lowerOperations(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    current = &op;
+    location = op.getLoc();
+    if (op.getBlock() == &function.getBody().front())
+      builder.setInsertionPoint(&op);
+    const OnnxLoweringRegistry::Function *lower = registry.find(&op);
+    if (!lower)
+      return op.emitError() << "no lowering for operator " << op.getName().stripDialect();
+    if (!op.use_empty() && failed((*lower)(&op, *this)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult OnnxLowering::lowerBlock(Block &from, Block &to) {
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *owner = current;
+  // What is computed inside is unknown outside.
+  DenseMap<SymbolicExpr::Symbol, Value> outside = symbols;
+  for (BlockArgument argument : from.getArguments())
+    values[argument] = to.addArgument(type(argument), argument.getLoc());
+  builder.setInsertionPointToEnd(&to);
+  LogicalResult result = lowerOperations(from);
+  symbols = std::move(outside);
+  current = owner;
+  location = owner->getLoc();
+  return result;
+}
+
+LogicalResult OnnxLowering::run() {
   Block &body = function.getBody().front();
   SmallVector<Type> inputs, outputs;
+  SmallVector<Operation *> old;
+  for (Operation &op : body.without_terminator())
+    old.push_back(&op);
   for (BlockArgument argument : body.getArguments()) {
     RankedTensorType lowered = type(argument);
     argument.setType(lowered);
     values[argument] = argument;
     inputs.push_back(lowered);
   }
-  SmallVector<Operation *> done;
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
-    current = &op;
-    location = op.getLoc();
-    builder.setInsertionPoint(&op);
-    const OnnxLoweringRegistry::Function *lower = registry.find(&op);
-    if (!lower)
-      return op.emitError() << "no lowering for operator " << op.getName().stripDialect();
-    if (op.use_empty()) {
-      done.push_back(&op);
-      continue;
-    }
-    if (failed((*lower)(&op, *this)))
-      return failure();
-    done.push_back(&op);
-  }
+  if (failed(lowerOperations(body)))
+    return failure();
   Operation *terminator = body.getTerminator();
   SmallVector<Value> results;
   for (Value result : terminator->getOperands()) {
@@ -56,7 +75,7 @@ LogicalResult OnnxLowering::run(func::FuncOp function) {
   }
   terminator->setOperands(results);
   function.setFunctionType(FunctionType::get(function.getContext(), inputs, outputs));
-  for (Operation *op : llvm::reverse(done))
+  for (Operation *op : llvm::reverse(old))
     op->erase();
   return success();
 }

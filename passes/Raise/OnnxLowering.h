@@ -38,10 +38,12 @@ private:
 /// Sizes (`size`, `sizes`, `empty`) are to be asked for at the top level, before a loop or region is entered.
 class OnnxLowering {
 public:
-  OnnxLowering(SymbolicShapes &shapes, const OnnxLoweringRegistry &registry, mlir::MLIRContext *context)
-      : builder(context), shapes(shapes), registry(registry) {}
+  OnnxLowering(SymbolicShapes &shapes, const OnnxLoweringRegistry &registry, mlir::func::FuncOp function)
+      : builder(function.getContext()), shapes(shapes), registry(registry), function(function) {}
 
-  mlir::LogicalResult run(mlir::func::FuncOp function);
+  mlir::LogicalResult run();
+  /// Lowers a nested block that uses nothing from outside into the empty block `to`, all but the terminator.
+  mlir::LogicalResult lowerBlock(mlir::Block &from, mlir::Block &to);
 
   mlir::OpBuilder builder;
   SymbolicShapes &shapes;
@@ -127,10 +129,12 @@ public:
                                 mlir::Type toOnnx);
 
 private:
+  mlir::LogicalResult lowerOperations(mlir::Block &block);
   void checkRange(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> dims, mlir::Value extent);
   mlir::Value symbol(SymbolicExpr::Symbol symbol);
 
   const OnnxLoweringRegistry &registry;
+  mlir::func::FuncOp function;
   mlir::Location location = mlir::UnknownLoc::get(builder.getContext());
   mlir::Operation *current = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
@@ -157,6 +161,7 @@ void populateIndexingLowerings(OnnxLoweringRegistry &registry);
 void populateScatterLowerings(OnnxLoweringRegistry &registry);
 void populateReduceLowerings(OnnxLoweringRegistry &registry);
 void populateRotaryLowerings(OnnxLoweringRegistry &registry);
+void populateMoeLowerings(OnnxLoweringRegistry &registry);
 
 } // namespace farskip
 
