@@ -46,12 +46,16 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
 
 std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
 
-static void buildRaised(OpPassManager &passes, const PhaseOptions &options) {
+void farskip::buildRecognition(OpPassManager &passes, const PhaseOptions &options) {
   passes.addNestedPass<func::FuncOp>(createRaiseExpertsPass());
   ShardBatchPassOptions batch;
   batch.ranks = options.ranks;
   batch.replicate = options.attention == "tensor";
   passes.addPass(createShardBatchPass(batch));
+}
+
+static void buildRaised(OpPassManager &passes, const PhaseOptions &options) {
+  buildRecognition(passes, options);
   passes.addNestedPass<func::FuncOp>(createConvertOnnxToLinalgPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -29,6 +29,10 @@ struct PhaseOptions {
 /// Adds the passes that lead from the phase before to `phase`.
 void buildPhase(mlir::OpPassManager &passes, Phase phase, const PhaseOptions &options = {});
 
+/// The first part of the phase `raised`: blocks are recognised and the batch is spread, all else is still onnx
+/// operators.
+void buildRecognition(mlir::OpPassManager &passes, const PhaseOptions &options);
+
 /// Registers one pipeline per phase, `farskip-to-<phase>`, and all passes and dialects of the compiler.
 void registerPhasePipelines();
 void registerFarskipPasses();

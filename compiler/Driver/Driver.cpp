@@ -5,6 +5,7 @@
 #include "compiler/Driver/Description.h"
 #include "compiler/Driver/OutputFile.h"
 #include "compiler/Export/Export.h"
+#include "compiler/Plan/Plan.h"
 #include "compiler/Import/Reader.h"
 #include "farskip/weights.h"
 #include "mlir/IR/Diagnostics.h"
@@ -86,13 +87,15 @@ public:
 private:
   int compile(const reader::Model &model, ModuleOp module) {
     llvm::json::Object program;
-    Phase last = options.compileTo.value_or(options.emit == Emit::Onnx ? Phase::Connected : Phase::LLVM);
+    bool connected = options.emit == Emit::Onnx || options.emit == Emit::Plan;
+    Phase last = options.compileTo.value_or(connected ? Phase::Connected : Phase::LLVM);
+    PhaseOptions phaseOptions{options.farskip, options.farskipPart, options.ranks, options.attention};
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       auto phase = static_cast<Phase>(i);
       if (phase == Phase::Raised)
         program = describeProgram(module, options);
       PassManager passes(&context, ModuleOp::getOperationName());
-      buildPhase(passes, phase, {options.farskip, options.farskipPart, options.ranks, options.attention});
+      buildPhase(passes, phase, phaseOptions);
       if (failed(passes.run(module))) {
         if (messages.hasFailed())
           return kModelError;
@@ -113,6 +116,8 @@ private:
       return writeText([&](llvm::raw_pwrite_stream &os) { return emitLLVM(module, options.cpu, os); });
     case Emit::Onnx:
       return writeOnnx(model, module);
+    case Emit::Plan:
+      return writePlan(module, phaseOptions);
     case Emit::Object:
       embedDescription(module, description, buildId(model, module, description), weightsBytes(module));
       return writeText([&](llvm::raw_pwrite_stream &os) { return emitObject(module, options.cpu, os); });
@@ -140,6 +145,21 @@ private:
     if (llvm::Error error = file->commit())
       return fail(std::move(error), kIo);
     return kOk;
+  }
+
+  int writePlan(ModuleOp module, const PhaseOptions &phaseOptions) {
+    PassManager passes(&context, ModuleOp::getOperationName());
+    buildRecognition(passes, phaseOptions);
+    if (failed(passes.run(module)))
+      return messages.hasFailed() ? kModelError : messages.error("the recognition of blocks failed", kInternal);
+    Plan plan = makePlan(module, options.ranks, options.attention, options.experts);
+    return writeText([&](llvm::raw_pwrite_stream &os) -> llvm::Error {
+      if (options.planFormat == "json")
+        os << llvm::formatv("{0:2}\n", planJson(plan));
+      else
+        os << planText(plan);
+      return llvm::Error::success();
+    });
   }
 
   int writeOnnx(const reader::Model &model, ModuleOp module) {

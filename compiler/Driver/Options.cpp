@@ -18,13 +18,15 @@ llvm::StringRef farskip::driverHelp() {
 Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
 
   -o FILE                     where to write
-  --emit=exe|mlir|llvm|obj|onnx
-                              what to write (default exe); onnx: the model again, in FarSkip form where --farskip asks
+  --emit=exe|mlir|llvm|obj|onnx|plan
+                              what to write (default exe); onnx: the model again, in FarSkip form where --farskip asks;
+                              plan: what was recognised in each layer and how it is spread, without -o to the terminal
+  --plan-format=text|json     how the plan is written (default text)
   --compile-to=PHASE          stop after a phase: import, model, connected, raised, sharded, overlapped, buffers, llvm;
                               with --emit=mlir
-  --ranks=N                   number of ranks (default 1); more than one need --attention=tensor as yet, and each
-                              rank computes the whole model
-  --attention=data|tensor     each rank owns whole sequences, or heads are split (default data)
+  --ranks=N                   number of ranks (default 1)
+  --attention=data|tensor     each rank owns whole sequences, or every rank holds all of them and the experts alone are
+                              spread (default data)
   --experts=expert            each rank owns whole experts
   --farskip=SELECTION         layers to put into FarSkip form: none, all, first:N, last:N, first:P%, last:P%, 0,2,5-9
   --farskip-part=both|attention|moe
@@ -49,8 +51,9 @@ static std::optional<int64_t> decimal(llvm::StringRef text) {
 
 llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
   static constexpr llvm::StringLiteral kNames[] = {
-      "-o",        "--emit",    "--compile-to",   "--ranks", "--attention",
-      "--experts", "--farskip", "--farskip-part", "--cpu",   "--allow-external-dir"};
+      "-o",           "--emit",    "--compile-to",   "--ranks", "--attention",
+      "--experts",    "--farskip", "--farskip-part", "--cpu",   "--allow-external-dir",
+      "--plan-format"};
   DriverOptions options;
   llvm::StringSet<> seen;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -92,13 +95,14 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
     if (name == "-o") {
       options.output = value.str();
     } else if (name == "--emit") {
-      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj", "onnx"}))
+      if (llvm::Error error = choice({"exe", "mlir", "llvm", "obj", "onnx", "plan"}))
         return error;
       options.emit = llvm::StringSwitch<Emit>(value)
                          .Case("exe", Emit::Executable)
                          .Case("mlir", Emit::Mlir)
                          .Case("llvm", Emit::LLVM)
                          .Case("onnx", Emit::Onnx)
+                         .Case("plan", Emit::Plan)
                          .Default(Emit::Object);
     } else if (name == "--compile-to") {
       options.compileTo = parsePhase(value);
@@ -125,6 +129,10 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
       if (llvm::Error error = choice({"both", "attention", "moe"}))
         return error;
       options.farskipPart = value.str();
+    } else if (name == "--plan-format") {
+      if (llvm::Error error = choice({"text", "json"}))
+        return error;
+      options.planFormat = value.str();
     } else if (name == "--cpu") {
       options.cpu.cpu = value.str();
     } else {
@@ -142,7 +150,9 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
   if (options.emit == Emit::Onnx && options.ranks > 1)
     return usage("--emit=onnx writes the model of one device; --ranks=" + llvm::Twine(options.ranks) +
                  " has no meaning for it");
-  if (options.output.empty() && options.emit != Emit::Mlir)
+  if (!options.planFormat.empty() && options.emit != Emit::Plan)
+    return usage("--plan-format needs --emit=plan");
+  if (options.output.empty() && options.emit != Emit::Mlir && options.emit != Emit::Plan)
     return usage("no output given; use -o FILE");
   return options;
 }

@@ -11,7 +11,7 @@
 
 namespace farskip {
 
-enum class Emit { Executable, Mlir, LLVM, Object, Onnx };
+enum class Emit { Executable, Mlir, LLVM, Object, Onnx, Plan };
 
 struct DriverOptions {
   std::string input, output;
@@ -19,6 +19,7 @@ struct DriverOptions {
   std::optional<Phase> compileTo;
   int64_t ranks = 1;
   std::string attention = "data", experts = "expert";
+  std::string planFormat; ///< text or json; empty is text
   std::string farskip = "none", farskipPart = "both";
   CpuOptions cpu;
   std::vector<std::string> allowExternalDirs;
