@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,14 +70,36 @@ Status Weights::map(const std::string &path, const Description &description) {
   return {};
 }
 
+Context::Context() : communicator(std::make_unique<Communicator>(*this)) {}
+Context::~Context() = default;
+
 void Context::fail(int code, const std::string &message) {
-  if (!report) {
+  static std::mutex oneFailure; // the second thread to fail waits here for the end of the process
+  oneFailure.lock();
+  // An input error is about the input, whichever rank saw it.
+  std::string blame = code == kInputError ? "" : "rank " + std::to_string(rank) + ": ";
+  if (control)
+    control->claim(rank, code, (blame + message).c_str());
+  else
     printError(message);
-    ::_exit(code);
-  }
-  std::strncpy(report->message, message.c_str(), sizeof report->message - 1);
-  report->code = code;
   ::_exit(code);
+}
+
+void Context::agree(const Status &own) {
+  if (ranks == 1) {
+    if (!own.ok())
+      fail(own.code, own.message);
+    return;
+  }
+  std::string text = own.ok() ? "" : std::string(1, static_cast<char>(own.code)) + own.message;
+  std::vector<std::string> all = communicator->gather(Kind::Agreement, text);
+  for (int64_t other = 0; other < ranks; ++other)
+    if (!all[other].empty()) {
+      if (other == rank)
+        fail(own.code, own.message);
+      // That rank says what it is; this one only waits for its end.
+      communicator->awaitAbort();
+    }
 }
 
 } // namespace farskip::runtime
@@ -96,8 +119,7 @@ extern "C" {
 
 void farskip_rt_input_get(farskip_rt_context *handle, int64_t index, int64_t rank, void *target) {
   Context &context = of(handle);
-  const Buffer &whole = (*context.inputs)[index];
-  const Buffer &input = context.slices.empty() || !context.slices[index].data() ? whole : context.slices[index];
+  const Buffer &input = *context.inputs[index];
   auto *descriptor = static_cast<Descriptor *>(target);
   descriptor->allocated = descriptor->aligned = input.data();
   descriptor->offset = 0;

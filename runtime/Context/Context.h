@@ -2,6 +2,7 @@
 // points to. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/Collectives/Communicator.h"
 #include "runtime/Model/Description.h"
 #include "runtime/Pool/Pool.h"
 #include <cstddef>
@@ -50,25 +51,28 @@ private:
   uint64_t size = 0;
 };
 
-/// Where a rank says why it ended, visible to the process that started it.
-struct Report {
-  int code;
-  char message[1024];
-};
-
 struct Context {
+  Context();
+  ~Context();
+
   const Description *description = nullptr;
   const Weights *weights = nullptr;
-  const std::vector<Buffer> *inputs = nullptr;
   int64_t rank = 0, ranks = 1;
   std::unique_ptr<Pool> pool;
-  std::vector<Buffer> slices; ///< this rank's inputs where they are not the whole ones
+  std::unique_ptr<Communicator> communicator;
+  std::vector<const Buffer *> inputs; ///< what the program reads: whole inputs, or this rank's slices
+  std::vector<Buffer> slices;
   std::vector<Buffer> outputs;
+  std::vector<double> seconds; ///< of each run
+  double startSeconds = 0;
+  int64_t steadyTimeout = 0; ///< deadline once the first run is done
   Buffer arena;
-  Report *report = nullptr; ///< null in the process that the user started
+  Control *control = nullptr; ///< null where there is one rank
 
-  /// Ends this process with an error: printed, or left in the report.
+  /// Ends this process with an error: printed, or left for the launcher. From any thread of the rank.
   [[noreturn]] void fail(int code, const std::string &message);
+  /// All ranks go on, or all end with the error of the first that has one.
+  void agree(const Status &own);
 };
 
 /// The block of `extent` that belongs to `rank`: first index and length.

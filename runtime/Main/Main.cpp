@@ -93,8 +93,8 @@ Status writeOutputs(const Description &description, const ProgramOptions &option
   return files.commit();
 }
 
-void printProfile(const ProgramOptions &options, const Description &description, RunTimes times) {
-  std::vector<double> sorted = times.seconds;
+void printProfile(const ProgramOptions &options, const Description &description, std::vector<double> times) {
+  std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end());
   double total = 0;
   for (double seconds : sorted)
@@ -104,14 +104,14 @@ void printProfile(const ProgramOptions &options, const Description &description,
     std::printf("{\"runs\":%zu,\"ranks\":%lld,\"total_s\":%.9f,\"first_s\":%."
                 "9f,\"median_s\":%.9f,\"min_s\":%.9f,"
                 "\"max_s\":%.9f}\n",
-                sorted.size(), static_cast<long long>(description.ranks), total, times.seconds.front(), median,
-                sorted.front(), sorted.back());
+                sorted.size(), static_cast<long long>(description.ranks), total, times.front(), median, sorted.front(),
+                sorted.back());
     return;
   }
   std::printf("profile of rank 0 of %lld\n", static_cast<long long>(description.ranks));
   std::printf("  %-10s %12s\n", "runs", std::to_string(sorted.size()).c_str());
   const std::pair<const char *, double> rows[] = {{"total", total},
-                                                  {"first", times.seconds.front()},
+                                                  {"first", times.front()},
                                                   {"median", median},
                                                   {"fastest", sorted.front()},
                                                   {"slowest", sorted.back()}};
@@ -139,24 +139,26 @@ Status run(int argc, char **argv) {
   Weights weights;
   if (Status status = weights.map(weightsPath(), description); !status.ok())
     return status;
-  RunTimes times;
+  RunOptions runOptions;
+  runOptions.threads = options.threads;
+  runOptions.repeat = options.repeat;
+  if (Status status = readTimeout(runOptions); !status.ok())
+    return status;
+  std::vector<RankResults> results;
   if (options.generate) {
-    if (Status status = generate(description, weights, options, times); !status.ok())
+    if (Status status = generate(description, weights, options, runOptions, results); !status.ok())
       return status;
   } else {
     std::vector<Buffer> inputs, outputs;
     if (Status status = readInputs(description, options, inputs); !status.ok())
       return status;
-    RunOptions runOptions;
-    runOptions.threads = options.threads;
-    runOptions.repeat = options.repeat;
-    if (Status status = runProgram(description, weights, inputs, runOptions, outputs, times); !status.ok())
+    if (Status status = runProgram(description, weights, inputs, runOptions, outputs, results); !status.ok())
       return status;
     if (Status status = writeOutputs(description, options, outputs); !status.ok())
       return status;
   }
-  if (options.profile && !times.seconds.empty())
-    printProfile(options, description, times);
+  if (options.profile)
+    printProfile(options, description, results[0].seconds);
   return {};
 }
 

@@ -68,6 +68,9 @@ Status parseDescription(const char *text, Description &description) {
     }
   for (const Json &item : json["cache"])
     description.cache.push_back({item.value("input", size_t{0}), item.value("output", size_t{0})});
+  for (const Json &item : json["collectives"])
+    description.collectives.push_back(
+        {item.value("kind", ""), item.value("name", ""), item.value("layer", int64_t{-1})});
   return {};
 }
 

@@ -39,12 +39,19 @@ struct Cache {
   size_t input, output;
 };
 
+/// A collective operation of the program; generated code names it by its index.
+struct Collective {
+  std::string kind, name;
+  int64_t layer = -1; ///< -1: of no layer
+};
+
 struct Description {
   std::string name, buildId, attention, experts, farskipLayers, tokenizer;
   uint64_t weightsBytes = 0;
   int64_t ranks = 1;
   std::vector<Port> inputs, outputs;
   std::vector<Cache> cache;
+  std::vector<Collective> collectives;
 };
 
 Status parseDescription(const char *json, Description &description);

@@ -1,156 +1,138 @@
-// Runs the program on its ranks and brings their outputs together.
+// Starts the ranks of a run and reports the first failure.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Ranks/Launcher.h"
-#include "farskip/rt.h"
+#include "runtime/Transport/Futex.h"
+#include "runtime/Transport/Progress.h"
+#include "runtime/Transport/ShmLinks.h"
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace farskip::runtime {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr int64_t kStartTimeout = 300, kSteadyTimeout = 60;
+/// What the other ranks get after the first failure, before they are killed.
+constexpr int64_t kGraceNs = 2'000'000'000;
 
-int64_t threadCount(const RunOptions &options, int64_t ranks) {
-  int64_t cores = std::thread::hardware_concurrency();
-  return options.threads ? options.threads : std::max<int64_t>(1, cores / ranks);
-}
-
-/// Copies `block` of the axis; `outer` and `inner` are the products of the
-/// extents before and behind it.
-void copyBlock(const char *whole, char *part, int64_t outer, int64_t extent, Block block, int64_t innerBytes,
-               bool toWhole) {
-  for (int64_t i = 0; i < outer; ++i) {
-    char *inWhole = const_cast<char *>(whole) + (i * extent + block.first) * innerBytes;
-    char *inPart = part + i * block.length * innerBytes;
-    std::memcpy(toWhole ? inWhole : inPart, toWhole ? inPart : inWhole, block.length * innerBytes);
-  }
-}
-
-struct AxisView {
-  int64_t outer = 1, innerBytes;
-  AxisView(const std::vector<int64_t> &shape, int64_t axis, int64_t itemBytes) : innerBytes(itemBytes) {
-    for (int64_t i = 0; i < axis; ++i)
-      outer *= shape[i];
-    for (size_t i = axis + 1; i < shape.size(); ++i)
-      innerBytes *= shape[i];
-  }
-};
-
-void sliceInputs(Context &context) {
-  const Description &description = *context.description;
-  context.slices.resize(description.inputs.size());
-  for (size_t i = 0; i < description.inputs.size(); ++i) {
-    const Port &port = description.inputs[i];
-    const Buffer &whole = (*context.inputs)[i];
-    if (port.shardAxis < 0)
-      continue;
-    std::vector<int64_t> shape = whole.shape;
-    Block block = blockOf(shape[port.shardAxis], context.rank, context.ranks);
-    shape[port.shardAxis] = block.length;
-    if (!context.slices[i].allocate(shape, port.type.bytes))
-      context.fail(kIo, "no memory for input '" + escaped(port.name) + "'");
-    AxisView view(whole.shape, port.shardAxis, port.type.bytes);
-    copyBlock(whole.data(), context.slices[i].data(), view.outer, whole.shape[port.shardAxis], block, view.innerBytes,
-              false);
-  }
-}
-
-void runHere(Context &context, const RunOptions &options, RunTimes &times) {
-  context.pool = std::make_unique<Pool>(threadCount(options, context.ranks));
-  context.outputs.resize(context.description->outputs.size());
-  for (int64_t i = 0; i < options.repeat; ++i) {
-    auto start = Clock::now();
-    farskip_model_run(reinterpret_cast<farskip_rt_context *>(&context));
-    times.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-  }
-}
-
-/// What a rank leaves for the launcher: its report, and a memory file with its
-/// outputs.
 struct RankProcess {
   pid_t pid = -1;
-  int outputs = -1;
+  int results = -1; ///< memory file
   bool done = false;
-  int code = 0;
+  int stoppedBy = 0; ///< signal
 };
 
-bool writeAll(int fd, const void *data, size_t bytes) {
-  const char *from = static_cast<const char *>(data);
-  while (bytes) {
-    ssize_t count = ::write(fd, from, std::min<size_t>(bytes, 1 << 30));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    from += count;
-    bytes -= count;
-  }
-  return true;
+void setUp(Context &context, const RunOptions &options) {
+  int64_t cores = std::thread::hardware_concurrency();
+  int64_t threads = options.threads ? options.threads : std::max<int64_t>(1, cores / context.ranks);
+  context.pool = std::make_unique<Pool>(threads);
+  context.steadyTimeout = options.timeout < 0 ? kSteadyTimeout : options.timeout;
+  context.communicator->setDeadline(options.timeout < 0 ? kStartTimeout : options.timeout);
+  context.communicator->tracing = options.trace;
 }
 
-bool readAll(int fd, void *data, size_t bytes) {
-  char *to = static_cast<char *>(data);
-  while (bytes) {
-    ssize_t count = ::read(fd, to, std::min<size_t>(bytes, 1 << 30));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    to += count;
-    bytes -= count;
-  }
-  return true;
+/// For the signal handler of a rank.
+Control *ownControl;
+int64_t ownRank;
+
+void interruptRank(int signal) {
+  ownControl->claim(ownRank, kInterrupted, signal == SIGINT ? "interrupted" : "terminated");
+  ::_exit(kInterrupted);
 }
 
-/// Outputs as they pass between processes: for each its extents, then its
-/// bytes; last the times of the runs.
-bool sendOutputs(int fd, const Context &context, const RunTimes &times) {
-  for (const Buffer &output : context.outputs)
-    if (!writeAll(fd, output.shape.data(), output.shape.size() * sizeof(int64_t)) ||
-        !writeAll(fd, output.data(), output.bytes))
-      return false;
-  return writeAll(fd, times.seconds.data(), times.seconds.size() * sizeof(double));
+void failRank(void *context, int code, const std::string &message) {
+  static_cast<Context *>(context)->fail(code, message);
 }
 
-bool receiveOutputs(int fd, const Description &description, std::vector<Buffer> &outputs, RunTimes &times) {
-  ::lseek(fd, 0, SEEK_SET);
-  for (size_t i = 0; i < description.outputs.size(); ++i) {
-    const Port &port = description.outputs[i];
-    std::vector<int64_t> shape(port.dims.size());
-    if (!readAll(fd, shape.data(), shape.size() * sizeof(int64_t)) || !outputs[i].allocate(shape, port.type.bytes) ||
-        !readAll(fd, outputs[i].data(), outputs[i].bytes))
-      return false;
+/// Fails when the ranks do not have the same program, weights and inputs.
+void shakeHands(Context &context, const std::string &names) {
+  const Description &description = *context.description;
+  std::string own = "build id\t" + description.buildId + "\nworld size\t" + std::to_string(context.ranks) +
+                    "\nweights\t" + std::to_string(description.weightsBytes) + " bytes\n" + names;
+  std::vector<std::string> all = context.communicator->gather(Kind::Handshake, own);
+  for (int64_t rank = 1; rank < context.ranks; ++rank) {
+    std::istringstream first(all[0]), other(all[rank]);
+    std::string ours, theirs;
+    while (all[0] != all[rank]) {
+      ours.clear(), theirs.clear();
+      std::getline(first, ours);
+      std::getline(other, theirs);
+      if (ours == theirs)
+        continue;
+      std::string what = (ours.empty() ? theirs : ours).substr(0, (ours.empty() ? theirs : ours).find('\t'));
+      auto value = [](const std::string &line) { return line.substr(std::min(line.find('\t') + 1, line.size())); };
+      context.fail(kInputError, "the ranks disagree on the " + what + ": rank 0 has " + value(ours) + ", rank " +
+                                    std::to_string(rank) + " has " + value(theirs));
+    }
   }
-  return readAll(fd, times.seconds.data(), times.seconds.size() * sizeof(double));
+}
+
+[[noreturn]] void runRank(Context &context, const SharedMemory &memory, const std::string &names,
+                          const RunOptions &options, const RankBody &body, int resultsFile, pid_t launcher,
+                          int64_t launchNs) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != launcher)
+    ::_exit(kPeerFailed);
+  context.control = ownControl = &memory.control();
+  ownRank = context.rank;
+  std::signal(SIGINT, interruptRank);
+  std::signal(SIGTERM, interruptRank);
+  setUp(context, options);
+  context.communicator->connect(std::make_unique<Progress>(makeShmLinks(memory, context.rank), *context.control,
+                                                           context.rank, context.description, failRank, &context),
+                                *context.control);
+  shakeHands(context, names);
+  context.startSeconds = static_cast<double>(nowNs() - launchNs) * 1e-9;
+  body(context);
+  RankResults results = takeResults(context);
+  Status sent;
+  if (!sendResults(resultsFile, results))
+    sent = failure(kIo, std::string("no space for the outputs: ") + std::strerror(errno));
+  context.agree(sent);
+  context.control->states[context.rank].complete = 1;
+  context.communicator->disconnect();
+  context.pool.reset();
+  ::_exit(kOk);
 }
 
 std::string exitText(int status) {
   if (WIFSIGNALED(status))
     return std::string("was killed by signal ") + std::to_string(WTERMSIG(status)) + " (" +
            ::strsignal(WTERMSIG(status)) + ")";
-  return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  return "ended early with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Waits for all ranks. After the first failure the others get two seconds,
-/// then are killed.
-Status awaitRanks(std::vector<RankProcess> &processes, const Report *reports) {
-  Status first;
-  Clock::time_point deadline = Clock::time_point::max();
+void noteEnd(const Description &description, Control &control, int64_t rank, int status) {
+  bool good = WIFEXITED(status) && WEXITSTATUS(status) == kOk && control.states[rank].complete;
+  if (good || control.abort)
+    return;
+  std::string message =
+      "rank " + std::to_string(rank) + " " + exitText(status) + "; " + control.lastText(&description, rank);
+  control.claim(rank, kPeerFailed, message.c_str());
+}
+
+/// Waits for all ranks. After the first failure the others get two seconds, then are killed.
+Status awaitRanks(const Description &description, std::vector<RankProcess> &processes, Control &control) {
+  int64_t deadline = 0;
   size_t left = processes.size();
   while (left) {
     int status;
-    pid_t pid = ::waitpid(-1, &status, deadline == Clock::time_point::max() ? 0 : WNOHANG);
+    pid_t pid = ::waitpid(-1, &status, WUNTRACED | WCONTINUED | (control.abort ? WNOHANG : 0));
+    if (control.abort && !deadline)
+      deadline = nowNs() + kGraceNs;
     if (pid <= 0) {
       if (pid < 0 && errno != EINTR)
         return failure(kInternal, std::string("waiting for the ranks failed: ") + std::strerror(errno));
-      if (Clock::now() > deadline)
+      if (deadline && nowNs() > deadline)
         for (RankProcess &process : processes)
           if (!process.done)
             ::kill(process.pid, SIGKILL);
@@ -160,125 +142,85 @@ Status awaitRanks(std::vector<RankProcess> &processes, const Report *reports) {
     for (size_t rank = 0; rank < processes.size(); ++rank) {
       if (processes[rank].pid != pid)
         continue;
+      processes[rank].stoppedBy = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+      if (WIFSTOPPED(status) || WIFCONTINUED(status))
+        continue;
       processes[rank].done = true;
       --left;
-      bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-      if (good || !first.ok())
-        continue;
-      const Report &report = reports[rank];
-      if (report.code)
-        first = failure(report.code, processes.size() > 1 && report.code != kInputError
-                                         ? "rank " + std::to_string(rank) + ": " + report.message
-                                         : report.message);
-      else
-        first = failure(kPeerFailed, "rank " + std::to_string(rank) + " " + exitText(status));
-      deadline = Clock::now() + std::chrono::seconds(2);
+      noteEnd(description, control, rank, status);
     }
   }
-  return first;
-}
-
-Status gather(const Description &description, std::vector<RankProcess> &processes, const RunOptions &options,
-              std::vector<Buffer> &outputs, RunTimes &times) {
-  std::vector<std::vector<Buffer>> parts(processes.size());
-  for (size_t rank = 0; rank < processes.size(); ++rank) {
-    parts[rank].resize(description.outputs.size());
-    RunTimes own;
-    own.seconds.resize(options.repeat);
-    if (!receiveOutputs(processes[rank].outputs, description, parts[rank], own))
-      return failure(kInternal, "the outputs of rank " + std::to_string(rank) + " did not arrive");
-    if (rank == 0)
-      times = std::move(own);
-  }
-  outputs.resize(description.outputs.size());
-  for (size_t i = 0; i < description.outputs.size(); ++i) {
-    const Port &port = description.outputs[i];
-    if (port.shardAxis < 0) {
-      outputs[i] = std::move(parts[0][i]);
-      continue;
-    }
-    std::vector<int64_t> shape = parts[0][i].shape;
-    for (size_t rank = 1; rank < parts.size(); ++rank) {
-      std::vector<int64_t> other = parts[rank][i].shape;
-      shape[port.shardAxis] += other[port.shardAxis];
-      other[port.shardAxis] = shape[port.shardAxis];
-      if (other != shape)
-        return failure(kInternal, "the ranks disagree on the shape of output '" + escaped(port.name) + "'");
-    }
-    if (!outputs[i].allocate(shape, port.type.bytes))
-      return failure(kIo, "no memory for output '" + escaped(port.name) + "'");
-    AxisView view(shape, port.shardAxis, port.type.bytes);
-    int64_t first = 0;
-    for (auto &part : parts) {
-      int64_t length = part[i].shape[port.shardAxis];
-      copyBlock(outputs[i].data(), part[i].data(), view.outer, shape[port.shardAxis], {first, length}, view.innerBytes,
-                true);
-      first += length;
-    }
-  }
-  return {};
-}
-
-[[noreturn]] void runRank(Context &context, const RunOptions &options, int outputs, pid_t launcher) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher)
-    ::_exit(kPeerFailed);
-  std::signal(SIGINT, SIG_IGN); // the launcher decides
-  RunTimes times;
-  sliceInputs(context);
-  runHere(context, options, times);
-  context.pool.reset();
-  if (!sendOutputs(outputs, context, times))
-    context.fail(kIo, std::string("no space for the outputs: ") + std::strerror(errno));
-  ::_exit(kOk);
+  if (!control.abort)
+    return {};
+  int64_t first = control.abort - 1;
+  return failure(control.states[first].report.code, control.states[first].report.message);
 }
 
 } // namespace
 
-Status runProgram(const Description &description, const Weights &weights, const std::vector<Buffer> &inputs,
-                  const RunOptions &options, std::vector<Buffer> &outputs, RunTimes &times) {
+Status readTimeout(RunOptions &options) {
+  const char *text = std::getenv("FARSKIP_TIMEOUT_S");
+  if (!text)
+    return {};
+  std::string value = text;
+  if (value.empty() || value.size() > 9 || value.find_first_not_of("0123456789") != std::string::npos)
+    return failure(kUsage, "FARSKIP_TIMEOUT_S: '" + escaped(value) + "' is no number of seconds");
+  options.timeout = std::stoll(value);
+  return {};
+}
+
+Status launchRanks(const Description &description, const Weights &weights, const std::string &names,
+                   const RunOptions &options, const RankBody &body, std::vector<RankResults> &results) {
+  int64_t launchNs = nowNs(), ranks = description.ranks;
   Context context;
   context.description = &description;
   context.weights = &weights;
-  context.inputs = &inputs;
-  context.ranks = description.ranks;
-  if (description.ranks == 1) {
-    runHere(context, options, times);
-    outputs = std::move(context.outputs);
+  context.ranks = ranks;
+  results.resize(ranks);
+  if (ranks == 1) {
+    setUp(context, options);
+    context.startSeconds = static_cast<double>(nowNs() - launchNs) * 1e-9;
+    body(context);
+    results[0] = takeResults(context);
     return {};
   }
-  size_t bytes = sizeof(Report) * description.ranks;
-  void *shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED)
-    return failure(kIo, std::string("no shared memory: ") + std::strerror(errno));
-  auto *reports = static_cast<Report *>(shared);
-  std::vector<RankProcess> processes(description.ranks);
+  SharedMemory memory;
+  if (Status status = memory.create(ranks); !status.ok())
+    return status;
+  Control &control = memory.control();
+  std::vector<RankProcess> processes(ranks);
   Status status;
   pid_t launcher = ::getpid();
-  for (int64_t rank = 0; rank < description.ranks && status.ok(); ++rank) {
-    processes[rank].outputs = ::memfd_create("farskip-outputs", MFD_CLOEXEC);
-    processes[rank].pid = processes[rank].outputs < 0 ? -1 : ::fork();
-    if (processes[rank].pid == 0) {
+  std::fflush(stdout);
+  for (int64_t rank = 0; rank < ranks && status.ok(); ++rank) {
+    RankProcess &process = processes[rank];
+    process.results = ::memfd_create("farskip-results", MFD_CLOEXEC);
+    process.pid = process.results < 0 ? -1 : ::fork();
+    if (process.pid == 0) {
       context.rank = rank;
-      context.report = &reports[rank];
-      runRank(context, options, processes[rank].outputs, launcher);
+      runRank(context, memory, names, options, body, process.results, launcher, launchNs);
     }
-    if (processes[rank].pid < 0) {
+    if (process.pid < 0) {
       status = failure(kIo, "cannot start rank " + std::to_string(rank) + ": " + std::strerror(errno));
       for (int64_t other = 0; other < rank; ++other)
         ::kill(processes[other].pid, SIGKILL);
       processes.resize(rank);
     }
   }
-  Status ended = awaitRanks(processes, reports);
+  Status ended = awaitRanks(description, processes, control);
   if (status.ok())
     status = ended;
-  if (status.ok())
-    status = gather(description, processes, options, outputs, times);
-  for (RankProcess &process : processes)
-    if (process.outputs >= 0)
-      ::close(process.outputs);
-  ::munmap(shared, bytes);
+  for (size_t rank = 0; rank < processes.size() && status.ok(); ++rank)
+    if (!receiveResults(processes[rank].results, description, results[rank]))
+      status = failure(kInternal, "the results of rank " + std::to_string(rank) + " did not arrive");
+  for (size_t rank = 0; rank < processes.size(); ++rank) {
+    ::close(processes[rank].results);
+    if (!status.ok() && processes[rank].stoppedBy)
+      status.message +=
+          "; rank " + std::to_string(rank) + " was stopped by signal " + std::to_string(processes[rank].stoppedBy);
+  }
+  if (status.code == kPeerFailed || status.code == kDeadline || status.code == kInternal)
+    control.dump(&description, launchNs);
   return status;
 }
 

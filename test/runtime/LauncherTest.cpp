@@ -1,7 +1,7 @@
 // A small hand-written program on one and several ranks, and what happens when a rank fails.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/Ranks/Launcher.h"
 #include "farskip/rt.h"
+#include "runtime/Ranks/Run.h"
 #include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ Status runOn(int64_t ranks, int64_t axis, std::vector<int64_t> shape, std::vecto
   Weights weights;
   RunOptions options;
   options.threads = 1;
-  RunTimes times;
-  return runProgram(description, weights, inputs, options, outputs, times);
+  std::vector<RankResults> results;
+  return runProgram(description, weights, inputs, options, outputs, results);
 }
 
 TEST(Launcher, JoinsTheBlocksOfEveryRank) {

@@ -15,6 +15,8 @@ extern "C" {
 #endif
 
 typedef struct farskip_rt_context farskip_rt_context;
+typedef struct farskip_rt_plan farskip_rt_plan;       /* which rows go where: one MoE block of one run */
+typedef struct farskip_rt_request farskip_rt_request; /* an exchange under way */
 
 /* Element types, as they stand in `dtype` arguments. */
 enum farskip_dtype {
@@ -63,6 +65,56 @@ void farskip_rt_parallel_for(farskip_rt_context *context, int64_t begin, int64_t
                              void (*body)(farskip_rt_context *, void *, int64_t, int64_t), void *arguments);
 int64_t farskip_rt_rank_get(farskip_rt_context *context);
 int64_t farskip_rt_ranks_get(farskip_rt_context *context);
+
+/* Collectives. `op` is an index into "collectives" of the description. Each function here is collective, except those
+   that only read a plan, `farskip_rt_request_wait` and `farskip_rt_plan_destroy`: all ranks call it, in the same order
+   with the same op, whatever their counts; zero rows is a count like any other. Exchanges run in the order of their
+   starts; several may be under way, and waits may come in any order. A start never waits for the other ranks. Buffers
+   given to a start stay untouched until its wait. All of them work with one rank too. The results depend on the
+   arguments only. A fault (a dead rank, a deadline, ranks that are not in the same exchange) ends every rank. */
+
+/* `experts`: [tokens, slots], row-major: the experts of each token, -1 where a slot is unused. Expert e belongs to the
+   rank whose block of [0, expert_count) holds it (the blocks of README.md). A token is sent once to each rank that has
+   one of its experts. Any other expert number ends the run with exit code 1. Waits for the other ranks. */
+farskip_rt_plan *farskip_rt_plan_create(farskip_rt_context *context, int64_t op, const int32_t *experts, int64_t tokens,
+                                        int64_t slots, int64_t expert_count);
+/* Rows that this rank gets, its own included; they are ordered by source rank, then token. */
+int64_t farskip_rt_plan_received(farskip_rt_context *context, farskip_rt_plan *plan);
+/* Pairs of a received row and one of its slots: the rows that this rank's experts compute. */
+int64_t farskip_rt_plan_pairs(farskip_rt_context *context, farskip_rt_plan *plan);
+/* Pairs in group order: those of expert e are [offsets[e], offsets[e + 1]), by source rank, token and slot; none where
+   e is another rank's. `offsets`: [expert_count + 1]; `rows`: [pairs], the received row of each pair. */
+void farskip_rt_plan_groups(farskip_rt_context *context, farskip_rt_plan *plan, int64_t *offsets, int64_t *rows);
+/* The plan may go while exchanges that use it are under way. */
+void farskip_rt_plan_destroy(farskip_rt_context *context, farskip_rt_plan *plan);
+
+/* `rows`: [tokens] rows of this rank; `received`: the rows it gets. */
+farskip_rt_request *farskip_rt_dispatch_start(farskip_rt_context *context, int64_t op, farskip_rt_plan *plan,
+                                              const void *rows, int64_t row_bytes, void *received);
+/* `grouped`: a row for each pair, in group order; `slots`: [tokens, slots] rows at the token's owner, each as it was
+   computed, zeros where a slot is unused. */
+farskip_rt_request *farskip_rt_combine_start(farskip_rt_context *context, int64_t op, farskip_rt_plan *plan,
+                                             const void *grouped, int64_t row_bytes, void *slots);
+/* Sums `count` elements of every rank, rank 0 first, into all of them; f16 and bf16 are summed in f32 and rounded once.
+   `out` may be `in`. No bool. */
+farskip_rt_request *farskip_rt_all_reduce_start(farskip_rt_context *context, int64_t op, const void *in, void *out,
+                                                int64_t count, int64_t dtype);
+/* `out`: what all ranks gave, in rank order; `bytes` may differ between ranks. */
+farskip_rt_request *farskip_rt_all_gather_start(farskip_rt_context *context, int64_t op, const void *in, int64_t bytes,
+                                                void *out);
+/* Waits for everyone's `count`: `counts` is [ranks]. Returns their sum. */
+int64_t farskip_rt_all_gather_counts(farskip_rt_context *context, int64_t op, int64_t count, int64_t *counts);
+/* Sums as all_reduce; rank r gets elements [counts[0] + ... + counts[r-1], + counts[r]). `counts`: [ranks], the same
+   on all of them. */
+farskip_rt_request *farskip_rt_reduce_scatter_start(farskip_rt_context *context, int64_t op, const void *in, void *out,
+                                                    const int64_t *counts, int64_t dtype);
+/* `send_rows`, `recv_rows`: [ranks]; rows lie in rank order, contiguous. */
+farskip_rt_request *farskip_rt_all_to_all_start(farskip_rt_context *context, int64_t op, const void *send,
+                                                const int64_t *send_rows, void *recv, const int64_t *recv_rows,
+                                                int64_t row_bytes);
+void farskip_rt_barrier(farskip_rt_context *context, int64_t op);
+/* Waits until the results are there and all buffers are the caller's again; frees the request. */
+void farskip_rt_request_wait(farskip_rt_context *context, farskip_rt_request *request);
 
 #ifdef __cplusplus
 }
