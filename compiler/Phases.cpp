@@ -23,6 +23,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Lower/MoeBufferization.h"
 #include "passes/Lower/Passes.h"
+#include "passes/Overlap/Passes.h"
 #include "passes/Raise/Passes.h"
 #include "passes/Recognise/Passes.h"
 #include "passes/Residual/Passes.h"
@@ -67,6 +68,15 @@ static void buildSharded(OpPassManager &passes, const PhaseOptions &options) {
   passes.addPass(createShardExpertsPass(shard));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+}
+
+static void buildOverlapped(OpPassManager &passes, const PhaseOptions &options) {
+  if (options.ranks < 2 || !options.overlap)
+    return;
+  passes.addNestedPass<func::FuncOp>(createSplitCollectivesPass());
+  ScheduleCollectivesPassOptions schedule;
+  schedule.ranks = options.ranks;
+  passes.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
 }
 
 static void buildBuffers(OpPassManager &passes) {
@@ -126,6 +136,8 @@ void farskip::buildPhase(OpPassManager &passes, Phase phase, const PhaseOptions 
     return buildRaised(passes, options);
   case Phase::Sharded:
     return buildSharded(passes, options);
+  case Phase::Overlapped:
+    return buildOverlapped(passes, options);
   case Phase::Buffers:
     return buildBuffers(passes);
   case Phase::LLVM:
@@ -152,6 +164,7 @@ void farskip::registerFarskipPasses() {
   registerFarskipLowerPasses();
   registerFarskipResidualPasses();
   registerFarskipShardPasses();
+  registerFarskipOverlapPasses();
 }
 
 void farskip::registerFarskipDialects(DialectRegistry &registry) {

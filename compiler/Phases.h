@@ -24,6 +24,7 @@ struct PhaseOptions {
   std::string farskipPart = "both"; ///< both, attention or moe
   int64_t ranks = 1;
   std::string attention = "data"; ///< data or tensor
+  bool overlap = true;            ///< exchanges run under computation
 };
 
 /// Adds the passes that lead from the phase before to `phase`.

@@ -5,8 +5,8 @@
 #include "compiler/Driver/Description.h"
 #include "compiler/Driver/OutputFile.h"
 #include "compiler/Export/Export.h"
-#include "compiler/Plan/Plan.h"
 #include "compiler/Import/Reader.h"
+#include "compiler/Plan/Plan.h"
 #include "farskip/weights.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -89,7 +89,7 @@ private:
     llvm::json::Object program;
     bool connected = options.emit == Emit::Onnx || options.emit == Emit::Plan;
     Phase last = options.compileTo.value_or(connected ? Phase::Connected : Phase::LLVM);
-    PhaseOptions phaseOptions{options.farskip, options.farskipPart, options.ranks, options.attention};
+    PhaseOptions phaseOptions{options.farskip, options.farskipPart, options.ranks, options.attention, options.overlap};
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       auto phase = static_cast<Phase>(i);
       if (phase == Phase::Raised)

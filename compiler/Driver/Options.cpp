@@ -31,6 +31,7 @@ Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
   --farskip=SELECTION         layers to put into FarSkip form: none, all, first:N, last:N, first:P%, last:P%, 0,2,5-9
   --farskip-part=both|attention|moe
                               which reads of the selected layers move (default both)
+  --overlap=on|off            exchanges run under computation, or each blocks (default on)
   --cpu=native|NAME           the CPU to generate code for (default native)
   --allow-external-dir=DIR    a further folder in which external data may lie; may be repeated
   --strict-external-data      refuse external data with several hard links
@@ -50,10 +51,18 @@ static std::optional<int64_t> decimal(llvm::StringRef text) {
 }
 
 llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::StringRef> arguments) {
-  static constexpr llvm::StringLiteral kNames[] = {
-      "-o",           "--emit",    "--compile-to",   "--ranks", "--attention",
-      "--experts",    "--farskip", "--farskip-part", "--cpu",   "--allow-external-dir",
-      "--plan-format"};
+  static constexpr llvm::StringLiteral kNames[] = {"-o",
+                                                   "--emit",
+                                                   "--compile-to",
+                                                   "--ranks",
+                                                   "--attention",
+                                                   "--experts",
+                                                   "--farskip",
+                                                   "--farskip-part",
+                                                   "--cpu",
+                                                   "--allow-external-dir",
+                                                   "--plan-format",
+                                                   "--overlap"};
   DriverOptions options;
   llvm::StringSet<> seen;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -129,6 +138,10 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
       if (llvm::Error error = choice({"both", "attention", "moe"}))
         return error;
       options.farskipPart = value.str();
+    } else if (name == "--overlap") {
+      if (llvm::Error error = choice({"on", "off"}))
+        return error;
+      options.overlap = value == "on";
     } else if (name == "--plan-format") {
       if (llvm::Error error = choice({"text", "json"}))
         return error;

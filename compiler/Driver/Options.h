@@ -19,6 +19,7 @@ struct DriverOptions {
   std::optional<Phase> compileTo;
   int64_t ranks = 1;
   std::string attention = "data", experts = "expert";
+  bool overlap = true;
   std::string planFormat; ///< text or json; empty is text
   std::string farskip = "none", farskipPart = "both";
   CpuOptions cpu;

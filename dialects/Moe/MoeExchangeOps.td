@@ -78,7 +78,7 @@ class Moe_Start<string mnemonic, dag plan>
     : Moe_Op<mnemonic, [DestinationStyleOpInterface,
                         MemoryEffects<[MemRead<Moe_WorldResource>, MemWrite<Moe_WorldResource>]>]> {
   let arguments = !con((ins AnyRankedTensor:$source), plan, (ins AnyRankedTensor:$init, I64Attr:$op));
-  let results = (outs Moe_FutureType:$future, AnyRankedTensor:$pending);
+  let results = (outs AnyRankedTensor:$pending, Moe_FutureType:$future);
   let description = [{
     `pending` is the tensor that is being filled: nothing but the wait may use it (C9).
   }];

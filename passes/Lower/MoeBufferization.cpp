@@ -90,7 +90,7 @@ struct ExchangeModel : DstBufferizableOpInterfaceExternalModel<ExchangeModel<OpT
   AliasingValueList getAliasingValues(Operation *op, OpOperand &operand, const AnalysisState &) const {
     if (&operand != &cast<OpT>(op).getInitMutable())
       return {};
-    return {{op->getResult(isStart ? 1 : 0), BufferRelation::Equivalent}};
+    return {{op->getResult(0), BufferRelation::Equivalent}};
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
@@ -113,7 +113,7 @@ struct ExchangeModel : DstBufferizableOpInterfaceExternalModel<ExchangeModel<OpT
     if constexpr (isStart) {
       Value future =
           UnrealizedConversionCastOp::create(rewriter, loc, exchange.getFuture().getType(), started).getResult(0);
-      replaceOpWithBufferizedValues(rewriter, op, {future, *target});
+      replaceOpWithBufferizedValues(rewriter, op, {*target, future});
     } else {
       rt::WaitOp::create(rewriter, loc, started, *target, ValueRange{*source});
       replaceOpWithBufferizedValues(rewriter, op, *target);
