@@ -92,7 +92,7 @@ static void buildBuffers(OpPassManager &passes) {
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createLowerPlansPass());
   passes.addNestedPass<func::FuncOp>(createPlanArenaPass());
-  passes.addPass(createLowerAttentionPass());
+  passes.addPass(createLowerModelOpsPass());
   passes.addPass(createOutlineKernelsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

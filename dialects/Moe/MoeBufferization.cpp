@@ -8,10 +8,11 @@ using namespace mlir;
 namespace farskip::moe {
 
 namespace {
-struct AttentionModel : bufferization::DstBufferizableOpInterfaceExternalModel<AttentionModel, AttentionOp> {
-  /// What `out` holds before is not read.
+/// Operations that overwrite their last operand, whose earlier contents nobody reads.
+template <typename OpT>
+struct OverwritingModel : bufferization::DstBufferizableOpInterfaceExternalModel<OverwritingModel<OpT>, OpT> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
-    return !cast<AttentionOp>(op).isDpsInit(&operand);
+    return !cast<OpT>(op).isDpsInit(&operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
@@ -26,7 +27,7 @@ struct AttentionModel : bufferization::DstBufferizableOpInterfaceExternalModel<A
       }
       operands.push_back(operand);
     }
-    AttentionOp::create(rewriter, op->getLoc(), TypeRange{}, operands, op->getAttrs());
+    OpT::create(rewriter, op->getLoc(), TypeRange{}, operands, op->getAttrs());
     Value out = operands.back();
     bufferization::replaceOpWithBufferizedValues(rewriter, op, op->getNumResults() ? ValueRange(out) : ValueRange());
     return success();
@@ -35,8 +36,10 @@ struct AttentionModel : bufferization::DstBufferizableOpInterfaceExternalModel<A
 } // namespace
 
 void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
-  registry.addExtension(
-      +[](MLIRContext *context, MoeDialect *) { AttentionOp::attachInterface<AttentionModel>(*context); });
+  registry.addExtension(+[](MLIRContext *context, MoeDialect *) {
+    AttentionOp::attachInterface<OverwritingModel<AttentionOp>>(*context);
+    PackedMatMulOp::attachInterface<OverwritingModel<PackedMatMulOp>>(*context);
+  });
 }
 
 } // namespace farskip::moe

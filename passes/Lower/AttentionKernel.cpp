@@ -20,12 +20,7 @@ static_assert(kRows % kTile == 0 && kKeys % kLanes == 0);
 
 struct Kernel : KernelBuilder {
   Kernel(OpBuilder &builder, moe::AttentionOp op, Block &body) : KernelBuilder(builder), op(op) {
-    auto operand = [&](Value of) {
-      for (OpOperand &candidate : op->getOpOperands())
-        if (of && candidate.get() == of)
-          return Value(body.getArgument(2 + candidate.getOperandNumber()));
-      return Value();
-    };
+    auto operand = [&](Value of) { return kernelArgument(op, body, of); };
     q = operand(op.getQ()), k = operand(op.getK()), v = operand(op.getV()), out = body.getArguments().back();
     offsets = operand(op.getOffsets()), lengths = operand(op.getLengths());
     mask = operand(op.getMask()), sinks = operand(op.getSinks());
@@ -280,12 +275,11 @@ private:
   void finishRows() {
     loop(zero, count, 1, [&](Value r) {
       auto [head, row] = headAndRow(r);
-      Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, load(lanes, total, {r, zero}));
-      Value none = equalf(sum, real(wide, 0));
-      sum = select(none, real(wide, 1), sum);
+      Value all = sum(load(lanes, total, {r, zero}));
+      Value divisor = select(equalf(all, real(wide, 0)), real(wide, 1), all);
       loop(zero, width, 1, [&, head = head, row = row](Value d) {
         Value x = load(sums, {div(d, index(kLanes)), r, rem(d, index(kLanes))});
-        store(convert(divf(x, sum), element), out, at(head, row, d, op.getQRowsFirst()));
+        store(convert(divf(x, divisor), element), out, at(head, row, d, op.getQRowsFirst()));
       });
     });
   }
@@ -308,16 +302,9 @@ private:
 
 OwningOpRef<func::FuncOp> buildAttentionKernel(moe::AttentionOp op) {
   OpBuilder builder(op.getContext());
-  SmallVector<Type> types(2, builder.getIndexType());
-  llvm::append_range(types, op->getOperandTypes());
-  OwningOpRef<func::FuncOp> kernel =
-      func::FuncOp::create(builder.getUnknownLoc(), "attention", builder.getFunctionType(types, {}));
-  kernel->setPrivate();
-  Block *body = kernel->addEntryBlock();
-  builder.setInsertionPointToStart(body);
+  auto [kernel, body] = startKernel(builder, op);
   Kernel(builder, op, *body).build(body->getArgument(0), body->getArgument(1));
-  func::ReturnOp::create(builder, builder.getUnknownLoc());
-  return kernel;
+  return std::move(kernel);
 }
 
 Value attentionTasks(OpBuilder &builder, moe::AttentionOp op) {

@@ -25,6 +25,18 @@ Value KernelBuilder::convert(Value x, Type element) {
   return arith::TruncFOp::create(b, loc, type, x);
 }
 
+Value KernelBuilder::sum(Value vector) {
+  int64_t lanes = cast<VectorType>(vector.getType()).getDimSize(0);
+  for (; lanes > 1; lanes /= 2) {
+    auto half = [&](int64_t first) -> Value {
+      return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{first},
+                                                   ArrayRef<int64_t>{lanes / 2}, ArrayRef<int64_t>{1});
+    };
+    vector = addf(half(0), half(lanes / 2));
+  }
+  return vector::ExtractOp::create(b, loc, vector, 0);
+}
+
 Value KernelBuilder::scratch(Value rows, ArrayRef<int64_t> inner, Type element) {
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   shape.append(inner.begin(), inner.end());
@@ -57,4 +69,23 @@ void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
   body();
+}
+
+std::pair<OwningOpRef<func::FuncOp>, Block *> farskip::startKernel(OpBuilder &builder, Operation *op) {
+  SmallVector<Type> types(2, builder.getIndexType());
+  llvm::append_range(types, op->getOperandTypes());
+  OwningOpRef<func::FuncOp> kernel =
+      func::FuncOp::create(builder.getUnknownLoc(), "kernel", builder.getFunctionType(types, {}));
+  kernel->setPrivate();
+  Block *body = kernel->addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  builder.setInsertionPoint(func::ReturnOp::create(builder, builder.getUnknownLoc()));
+  return {std::move(kernel), body};
+}
+
+Value farskip::kernelArgument(Operation *op, Block &body, Value operand) {
+  for (OpOperand &candidate : op->getOpOperands())
+    if (operand && candidate.get() == operand)
+      return body.getArgument(2 + candidate.getOperandNumber());
+  return {};
 }

@@ -63,6 +63,8 @@ public:
   mlir::Value broadcast(mlir::VectorType type, mlir::Value x) {
     return mlir::vector::BroadcastOp::create(b, loc, type, x);
   }
+  /// The sum of a vector's elements, halves first.
+  mlir::Value sum(mlir::Value vector);
   /// 64-byte aligned memory of the kernel's frame; to be asked for at the kernel's start. `rows` is the outermost
   /// extent.
   mlir::Value scratch(mlir::Value rows, llvm::ArrayRef<int64_t> inner, mlir::Type element);
@@ -76,6 +78,13 @@ public:
   mlir::OpBuilder &b;
   mlir::Location loc;
 };
+
+/// A private function (begin, end, operands of `op`) with a return, and its block; the builder is put before the
+/// return.
+std::pair<mlir::OwningOpRef<mlir::func::FuncOp>, mlir::Block *> startKernel(mlir::OpBuilder &builder,
+                                                                            mlir::Operation *op);
+/// The kernel's argument for an operand of `op`; null for none.
+mlir::Value kernelArgument(mlir::Operation *op, mlir::Block &body, mlir::Value operand);
 
 } // namespace farskip
 

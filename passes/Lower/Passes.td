@@ -56,15 +56,16 @@ def PlanArenaPass : Pass<"plan-arena", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
-def LowerAttentionPass : Pass<"lower-attention", "::mlir::ModuleOp"> {
-  let summary = "turn moe.attention on buffers into calls of generated kernels";
+def LowerModelOpsPass : Pass<"lower-model-ops", "::mlir::ModuleOp"> {
+  let summary = "turn moe.attention and moe.packed_matmul on buffers into calls of generated kernels";
   let description = [{
-    A kernel works on blocks of query rows of one key head: keys and values are read in blocks that are copied into
-    panels of f32 beside it, with the softmax's maximum and sum carried from block to block. Memory does not grow with
-    the sequence. Attention with equal types and attributes shares one kernel.
+    A kernel of attention works on blocks of query rows of one key head: keys and values are read in blocks that are
+    copied into panels of f32 beside it, with the softmax's maximum and sum carried from block to block, so memory does
+    not grow with the sequence. A kernel of a packed product unpacks weights in registers, for a few rows at once.
+    Operations with equal types and attributes share a kernel.
   }];
-  let statistics = [Statistic<"calls", "attention-calls", "attentions lowered">,
-                    Statistic<"kernels", "attention-kernels", "different kernels">];
+  let statistics = [Statistic<"calls", "model-op-calls", "operations lowered">,
+                    Statistic<"kernels", "model-op-kernels", "different kernels">];
   let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];

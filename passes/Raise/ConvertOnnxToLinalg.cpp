@@ -22,6 +22,7 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateLayoutLowerings(registry);
     populateIndexingLowerings(registry);
     populateScatterLowerings(registry);
+    populateQuantisedLowerings(registry);
     populateReduceLowerings(registry);
     populateRotaryLowerings(registry);
     populateMoeLowerings(registry);

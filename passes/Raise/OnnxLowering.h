@@ -159,6 +159,7 @@ void populateNormLowerings(OnnxLoweringRegistry &registry);
 void populateLayoutLowerings(OnnxLoweringRegistry &registry);
 void populateIndexingLowerings(OnnxLoweringRegistry &registry);
 void populateScatterLowerings(OnnxLoweringRegistry &registry);
+void populateQuantisedLowerings(OnnxLoweringRegistry &registry);
 void populateReduceLowerings(OnnxLoweringRegistry &registry);
 void populateRotaryLowerings(OnnxLoweringRegistry &registry);
 void populateMoeLowerings(OnnxLoweringRegistry &registry);

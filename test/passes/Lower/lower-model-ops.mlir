@@ -1,4 +1,4 @@
-// RUN: %farskip-opt %s --lower-attention --canonicalize | FileCheck %s
+// RUN: %farskip-opt %s --lower-model-ops --canonicalize | FileCheck %s
 
 // Equal attentions share a kernel; another attribute makes another.
 // CHECK-LABEL: func @three

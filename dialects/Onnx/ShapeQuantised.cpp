@@ -1,0 +1,102 @@
+// Shapes of the operators on quantised weights.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialects/Onnx/ShapeUtils.h"
+
+using namespace mlir;
+
+namespace farskip::onnx {
+
+/// Fails unless `value` has `wanted` elements.
+static LogicalResult checkElements(Operation *op, SymbolicShapes &shapes, Value value, StringRef what, int64_t wanted) {
+  if (shapes.elements(value).isConstant(wanted))
+    return success();
+  return op->emitOpError() << what << " has shape " << shapes.str(shapes.shape(value)) << ", wanted " << wanted
+                           << " elements";
+}
+
+LogicalResult MsMatMulNBitsOp::inferShapes(SymbolicShapes &shapes) {
+  int64_t k = getK(), n = getN(), block = getBlockSize(), bits = getBits();
+  if (bits != 2 && bits != 4 && bits != 8)
+    return emitOpError() << "bits is " << bits << ", wanted 2, 4 or 8";
+  if (getWeightPrepacked())
+    return emitOpError() << "weight_prepacked is " << getWeightPrepacked() << ", wanted 0";
+  if (getGIdx())
+    return emitOpError() << "g_idx is not supported";
+  if (k < 1 || n < 1 || k > (int64_t(1) << 31) || n > (int64_t(1) << 31))
+    return emitOpError() << "K is " << k << " and N is " << n << ", wanted 1 to 2^31";
+  if (block < 1 || block > (int64_t(1) << 31) || block * bits % 8)
+    return emitOpError() << "block_size is " << block << ", which does not fill whole bytes";
+  Dims dims(shapes.shape(getA()));
+  Type element = elementType(getA());
+  if (!isa<FloatType>(element) || element.isF64() || !isa<FloatType>(elementType(getScales())))
+    return emitOpError() << "A and scales must be f32, f16 or bf16";
+  if (!elementType(getB()).isUnsignedInteger(8))
+    return emitOpError() << "B has element type " << elementType(getB()) << ", wanted uint8";
+  if (dims.empty() || dims.back().isNever(k))
+    return emitOpError() << "A has shape " << shapes.str(dims) << ", wanted " << k << " columns";
+  dims.back() = n;
+  shapes.set(getY(), element, dims);
+  if (shapes.elements(getB()).isConstant(0))
+    return success();
+  int64_t blocks = llvm::divideCeil(k, block);
+  if (failed(checkElements(*this, shapes, getB(), "B", n * blocks * (block * bits / 8))) ||
+      failed(checkElements(*this, shapes, getScales(), "scales", n * blocks)))
+    return failure();
+  if (Value zeros = getZeroPoints()) {
+    bool packed = elementType(zeros).isUnsignedInteger(8);
+    if (!packed && !isa<FloatType>(elementType(zeros)))
+      return emitOpError() << "zero_points have element type " << elementType(zeros) << ", wanted uint8 or a float";
+    if (failed(checkElements(*this, shapes, zeros, "zero_points",
+                             n * (packed ? llvm::divideCeil(blocks * bits, 8) : blocks))))
+      return failure();
+  }
+  return getBias() ? checkElements(*this, shapes, getBias(), "bias", n) : success();
+}
+
+LogicalResult MsGatherBlockQuantizedOp::inferShapes(SymbolicShapes &shapes) {
+  Dims data(shapes.shape(getData())), indices(shapes.shape(getIndices())), scales(shapes.shape(getScales()));
+  int64_t rank = data.size(), bits = getBits(), block = getBlockSize();
+  if (rank < 1)
+    return emitOpError() << "data is a scalar";
+  FailureOr<int64_t> gather = normalizeAxis(*this, getGatherAxis(), rank);
+  FailureOr<int64_t> quantize = normalizeAxis(*this, getQuantizeAxis(), rank);
+  if (failed(gather) || failed(quantize))
+    return failure();
+  if (!elementType(getData()).isUnsignedInteger(8))
+    return emitOpError() << "data has element type " << elementType(getData()) << ", wanted uint8";
+  if (bits != 2 && bits != 4 && bits != 8)
+    return emitOpError() << "bits is " << bits << ", wanted 2, 4 or 8";
+  if (block < 16 || (block & (block - 1)))
+    return emitOpError() << "block_size is " << block << ", wanted a power of two from 16 on";
+  if (*gather != 0 || *quantize == 0)
+    return emitOpError() << "data of uint8 is gathered along axis 0 and quantised along another";
+  if (!isa<FloatType>(elementType(getScales())))
+    return emitOpError() << "scales have element type " << elementType(getScales()) << ", wanted a float";
+  if (failed(checkRank(*this, shapes, getScales(), "scales", rank, rank)))
+    return failure();
+  // The numbers are packed along the last axis.
+  data.back() = data.back() * (8 / bits);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    SymbolicExpr wanted = axis == *quantize ? shapes.ceilDiv(data[axis], block) : data[axis];
+    if (scales[axis].isNever(wanted))
+      return emitOpError() << "scales have shape " << shapes.str(scales) << " for data of " << shapes.str(data)
+                           << ", axis " << *quantize << " and block_size " << block;
+  }
+  if (data[0].isConstant(0))
+    return emitOpError() << "data has no rows";
+  if (Value zeros = getZeroPoints()) {
+    if (elementType(zeros) != elementType(getData()))
+      return emitOpError() << "zero_points have element type " << elementType(zeros) << ", wanted that of data";
+    Dims have(shapes.shape(zeros)), wanted = scales;
+    wanted.back() = shapes.ceilDiv(wanted.back() * bits, 8);
+    if (have.size() != wanted.size() ||
+        llvm::any_of(llvm::zip(have, wanted), [](auto pair) { return std::get<0>(pair).isNever(std::get<1>(pair)); }))
+      return emitOpError() << "zero_points have shape " << shapes.str(have) << ", wanted " << shapes.str(wanted);
+  }
+  Dims result = indices;
+  result.append(data.begin() + 1, data.end());
+  shapes.set(getOutput(), elementType(getScales()), std::move(result));
+  return success();
+}
+
+} // namespace farskip::onnx
