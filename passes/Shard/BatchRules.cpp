@@ -469,6 +469,22 @@ public:
     return result;
   }
 
+  /// Rows times weights that all ranks hold.
+  BatchState rowProduct(Value rows, ValueRange weights) {
+    for (Value weight : weights)
+      if (data(weight).kind != BatchState::Kind::Same)
+        return unknown("a weight depends on the batch");
+    return alongAxes(rows, [&](int64_t a) { return a == rank(rows) - 1; });
+  }
+
+  /// Indices into a table that all ranks hold.
+  BatchState tableRows(Value indices, ValueRange table) {
+    for (Value part : table)
+      if (data(part).kind != BatchState::Kind::Same)
+        return unknown("the table depends on the batch");
+    return alongAxes(indices, [](int64_t) { return false; });
+  }
+
   BatchState experts(moe::ExpertsOp experts) {
     for (Value param : experts.getParams())
       if (data(param).kind != BatchState::Kind::Same)
@@ -544,6 +560,12 @@ public:
         .Case([&](OneHotOp op) { return oneHot(op); })
         .Case([&](MatMulOp op) { return matmul(op.getA(), op.getB(), op.getY()); })
         .Case([&](GemmOp op) { return gemm(op); })
+        .Case([&](MsMatMulNBitsOp op) { return rowProduct(op.getA(), op->getOperands().drop_front()); })
+        .Case([&](MsGatherBlockQuantizedOp op) {
+          SmallVector<Value> table(op->getOperands());
+          table.erase(table.begin() + 1);
+          return tableRows(op.getIndices(), table);
+        })
         .Case<LayerNormalizationOp, RMSNormalizationOp, SimplifiedLayerNormalizationOp>(
             [&](auto op) { return norm(ValueRange{op.getX()}, op.getAxis()); })
         .Case<MsSkipSimplifiedLayerNormalizationOp, MsSkipLayerNormalizationOp>(

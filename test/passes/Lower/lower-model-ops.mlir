@@ -23,3 +23,14 @@ func.func @three(%q: memref<?x4x?x64xf32>, %k: memref<?x2x?x64xf32>) {
 // CHECK-NOT: math.exp
 // CHECK: math.fma {{.*}} : vector<16xf32>
 // CHECK-LABEL: func private @attention_1
+
+// Weights are unpacked in registers: two numbers of 4 bits from each byte.
+// CHECK-LABEL: func private @packed_matmul_2(%arg0: index, %arg1: index
+// CHECK: vector.load {{.*}} vector<16xi8>
+// CHECK: arith.uitofp {{.*}} vector<16xi8> to vector<16xf32>
+// CHECK: math.fma
+func.func @product(%a: memref<?x64xf32>, %w: memref<8x2x16xi8>, %s: memref<8x2xf32>, %out: memref<?x8xf32>) {
+  moe.packed_matmul %a, %w, %s, %out {bits = 4 : i64}
+      : (memref<?x64xf32>, memref<8x2x16xi8>, memref<8x2xf32>, memref<?x8xf32>) -> ()
+  return
+}
