@@ -20,6 +20,7 @@ struct RaiseContext {
 using ExpertForm = bool (*)(mlir::Operation *root, RaiseContext &context);
 
 bool raiseMsMoe(mlir::Operation *root, RaiseContext &context);
+bool raiseMsQMoe(mlir::Operation *root, RaiseContext &context);
 
 } // namespace farskip
 

@@ -11,7 +11,7 @@ namespace farskip {
 
 namespace {
 
-constexpr ExpertForm kForms[] = {raiseMsMoe};
+constexpr ExpertForm kForms[] = {raiseMsMoe, raiseMsQMoe};
 
 struct RaiseExpertsPass : impl::RaiseExpertsPassBase<RaiseExpertsPass> {
   void runOnOperation() override {
