@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Error.h"
 #include <cstdio>
+#include <unistd.h>
 
 namespace farskip::runtime {
 
@@ -25,7 +26,8 @@ void printError(const std::string &message) {
   for (char c : message)
     line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   line += '\n';
-  std::fputs(line.c_str(), stderr);
+  // A progress line may stand there.
+  std::fputs(((::isatty(STDERR_FILENO) ? "\r\033[K" : "") + line).c_str(), stderr);
 }
 
 } // namespace farskip::runtime

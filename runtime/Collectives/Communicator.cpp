@@ -48,7 +48,7 @@ Exchange &Communicator::open(Kind kind, int64_t op) {
 }
 
 void Communicator::start(Exchange &exchange) {
-  exchange.startNs = nowNs();
+  exchange.startNs = exchange.movedNs = nowNs();
   if (exchange.plan)
     ++exchange.plan->uses;
   if (control)
@@ -73,9 +73,9 @@ void Communicator::wait(Exchange &exchange) {
   total.exposedNs += to - from;
   total.spanNs += exchange.doneNs - exchange.startNs;
   if (tracing) {
-    addEvent({TraceEvent::Waiting, from, to, exchange.op, exchange.kind, exchange.sequence});
-    addEvent(
-        {TraceEvent::Exchanging, exchange.startNs, exchange.doneNs, exchange.op, exchange.kind, exchange.sequence});
+    addEvent({TraceEvent::Waiting, from, to, exchange.op, exchange.kind, exchange.sequence, 0, 0});
+    addEvent({TraceEvent::Exchanging, exchange.movedNs, exchange.doneNs, exchange.op, exchange.kind, exchange.sequence,
+              exchange.sentBytes, exchange.movedNs - exchange.startNs});
   }
   computeSinceNs = to;
 }
@@ -169,7 +169,7 @@ void Communicator::beginCompute() { computeSinceNs = nowNs(); }
 
 void Communicator::endCompute() {
   if (tracing && computeSinceNs)
-    addEvent({TraceEvent::Compute, computeSinceNs, nowNs(), -1, Kind::Barrier, sequence});
+    addEvent({TraceEvent::Compute, computeSinceNs, nowNs(), -1, Kind::Barrier, sequence, 0, 0});
   computeSinceNs = 0;
 }
 

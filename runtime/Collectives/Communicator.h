@@ -26,6 +26,7 @@ struct TraceEvent {
   int64_t startNs, endNs, op;
   Kind kind;
   uint64_t sequence;
+  int64_t bytes, queuedNs;
 };
 
 /// Used by the rank's main thread alone.

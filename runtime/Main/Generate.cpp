@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Main/Generate.h"
 #include "runtime/Npy/Npy.h"
+#include "runtime/Ranks/ProgressLine.h"
 #include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 namespace farskip::runtime {
 
@@ -186,7 +188,10 @@ void Generator::run(Context &context) {
   int64_t past = 0;
   context.slices.resize(roles.size());
   context.inputs.resize(roles.size());
+  // On a terminal the tokens themselves show how far it is.
+  ProgressLine progress("token", options.generate, context.rank > 0 || ::isatty(STDOUT_FILENO));
   for (int64_t step = 0; step < options.generate; ++step) {
+    progress.show(step + 1);
     Status status;
     for (size_t i = 0; i < roles.size() && status.ok(); ++i) {
       if (roles[i] == Past && step)

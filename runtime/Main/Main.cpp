@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "farskip/rt.h"
 #include "runtime/Main/Generate.h"
+#include "runtime/Main/Interrupt.h"
+#include "runtime/Main/Profile.h"
 #include "runtime/Npy/Npy.h"
-#include <algorithm>
-#include <csignal>
+#include "runtime/Transport/Futex.h"
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -13,11 +14,6 @@
 using namespace farskip::runtime;
 
 namespace {
-
-void interrupted(int) {
-  OutputFiles::removeTemporaries();
-  ::_exit(kInterrupted);
-}
 
 /// The weights stand beside the executable, wherever it was started from.
 std::string weightsPath() {
@@ -72,8 +68,8 @@ Status readInputs(const Description &description, const ProgramOptions &options,
   return {};
 }
 
-Status writeOutputs(const Description &description, const ProgramOptions &options, const std::vector<Buffer> &outputs) {
-  OutputFiles files;
+Status addOutputs(const Description &description, const ProgramOptions &options, const std::vector<Buffer> &outputs,
+                  OutputFiles &files) {
   std::set<std::string> done;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port &port = description.outputs[i];
@@ -90,33 +86,15 @@ Status writeOutputs(const Description &description, const ProgramOptions &option
     if (!status.ok())
       return status;
   }
-  return files.commit();
+  return {};
 }
 
-void printProfile(const ProgramOptions &options, const Description &description, std::vector<double> times) {
-  std::vector<double> sorted = times;
-  std::sort(sorted.begin(), sorted.end());
-  double total = 0;
-  for (double seconds : sorted)
-    total += seconds;
-  double median = sorted[sorted.size() / 2];
-  if (options.profile == ProgramOptions::Json) {
-    std::printf("{\"runs\":%zu,\"ranks\":%lld,\"total_s\":%.9f,\"first_s\":%."
-                "9f,\"median_s\":%.9f,\"min_s\":%.9f,"
-                "\"max_s\":%.9f}\n",
-                sorted.size(), static_cast<long long>(description.ranks), total, times.front(), median, sorted.front(),
-                sorted.back());
-    return;
-  }
-  std::printf("profile of rank 0 of %lld\n", static_cast<long long>(description.ranks));
-  std::printf("  %-10s %12s\n", "runs", std::to_string(sorted.size()).c_str());
-  const std::pair<const char *, double> rows[] = {{"total", total},
-                                                  {"first", times.front()},
-                                                  {"median", median},
-                                                  {"fastest", sorted.front()},
-                                                  {"slowest", sorted.back()}};
-  for (auto [name, seconds] : rows)
-    std::printf("  %-10s %9.3f ms\n", name, seconds * 1e3);
+Status addTrace(const Description &description, const ProgramOptions &options, const std::vector<RankResults> &results,
+                OutputFiles &files) {
+  if (options.trace.empty())
+    return {};
+  std::string text = traceJson(description, results);
+  return files.add(options.trace, "", text.data(), text.size());
 }
 
 Status run(int argc, char **argv) {
@@ -134,32 +112,44 @@ Status run(int argc, char **argv) {
     std::fputs(text.c_str(), stdout);
     return {};
   }
-  std::signal(SIGINT, interrupted);
-  std::signal(SIGTERM, interrupted);
+  endCleanlyOnSignals();
+  ProgramTimes times;
+  auto since = [from = nowNs()]() mutable {
+    int64_t before = from;
+    from = nowNs();
+    return static_cast<double>(from - before) * 1e-9;
+  };
   Weights weights;
   if (Status status = weights.map(weightsPath(), description); !status.ok())
     return status;
   RunOptions runOptions;
   runOptions.threads = options.threads;
   runOptions.repeat = options.repeat;
+  runOptions.trace = !options.trace.empty();
   if (Status status = readTimeout(runOptions); !status.ok())
     return status;
   std::vector<RankResults> results;
-  if (options.generate) {
-    if (Status status = generate(description, weights, options, runOptions, results); !status.ok())
-      return status;
-  } else {
-    std::vector<Buffer> inputs, outputs;
+  std::vector<Buffer> inputs, outputs;
+  if (!options.generate)
     if (Status status = readInputs(description, options, inputs); !status.ok())
       return status;
-    if (Status status = runProgram(description, weights, inputs, runOptions, outputs, results); !status.ok())
-      return status;
-    if (Status status = writeOutputs(description, options, outputs); !status.ok())
-      return status;
-  }
-  if (options.profile)
-    printProfile(options, description, results[0].seconds);
-  return {};
+  times.load = since();
+  Status status = options.generate ? generate(description, weights, options, runOptions, results)
+                                   : runProgram(description, weights, inputs, runOptions, outputs, results);
+  times.ranks = since();
+  OutputFiles files;
+  if (status.ok())
+    status = addOutputs(description, options, outputs, files);
+  if (status.ok())
+    status = addTrace(description, options, results, files);
+  if (status.ok())
+    status = files.commit();
+  times.outputs = since();
+  if (status.ok() && options.profile)
+    std::fputs(
+        (options.profile == ProgramOptions::Json ? profileJson : profileTable)(description, results, times).c_str(),
+        stdout);
+  return status;
 }
 
 } // namespace

@@ -18,6 +18,7 @@ const char *programHelp() {
   --repeat N                  run N times
   --threads N                 threads of each rank (default: cores divided by ranks)
   --profile[=table|json]      print times
+  --trace FILE.json           write what every rank did when, for chrome://tracing or Perfetto
   --describe[=table|json]     print inputs, outputs and ranks
   --help, --version
 
@@ -70,7 +71,7 @@ static Status assign(const std::string &option, const std::string &text, const s
 Status parseProgramOptions(int argc, char **argv, const Description &description, ProgramOptions &options) {
   static const std::set<std::string> known = {"--input",       "--output",   "--input-dir", "--output-dir", "--prompt",
                                               "--prompt-text", "--generate", "--repeat",    "--threads",    "--profile",
-                                              "--describe",    "--help",     "--version"};
+                                              "--trace",       "--describe", "--help",      "--version"};
   static const std::set<std::string> flags = {"--profile", "--describe", "--help", "--version"};
   std::set<std::string> seen;
   for (int i = 1; i < argc; ++i) {
@@ -84,7 +85,7 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
         return usage("option '" + name + "' needs a value");
       value = argv[i];
     }
-    if (name != "--input" && name != "--output" && !seen.insert(name).second)
+    if (!seen.insert(name).second && name != "--input" && name != "--output")
       return usage("option '" + name + "' is given twice");
     if (hasValue && (name == "--help" || name == "--version"))
       return usage("option '" + name + "' takes no value");
@@ -101,6 +102,8 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
       options.prompt = value;
     else if (name == "--prompt-text")
       options.promptText = value;
+    else if (name == "--trace")
+      options.trace = value;
     else if (name == "--generate")
       status = number(name, value, 1, options.generate);
     else if (name == "--repeat")
@@ -122,6 +125,9 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
   if (prompt != (options.generate > 0))
     return usage("--generate needs --prompt or --prompt-text, and these need "
                  "--generate");
+  for (const char *name : {"--input", "--input-dir", "--output", "--output-dir", "--repeat"})
+    if (prompt && seen.count(name))
+      return usage(std::string("option '") + name + "' has no effect with --generate");
   if (options.promptText && description.tokenizer != "bytes")
     return usage("--prompt-text needs a program with a tokenizer (metadata "
                  "farskip.tokenizer); use --prompt FILE.npy");

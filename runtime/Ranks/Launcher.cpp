@@ -43,9 +43,10 @@ void setUp(Context &context, const RunOptions &options) {
 /// For the signal handler of a rank.
 Control *ownControl;
 int64_t ownRank;
+char interruptText[64];
 
-void interruptRank(int signal) {
-  ownControl->claim(ownRank, kInterrupted, signal == SIGINT ? "interrupted" : "terminated");
+void interruptRank(int) {
+  ownControl->claim(ownRank, kInterrupted, interruptText);
   ::_exit(kInterrupted);
 }
 
@@ -84,6 +85,7 @@ void shakeHands(Context &context, const std::string &names) {
     ::_exit(kPeerFailed);
   context.control = ownControl = &memory.control();
   ownRank = context.rank;
+  std::snprintf(interruptText, sizeof interruptText, "rank %lld: interrupted", static_cast<long long>(ownRank));
   std::signal(SIGINT, interruptRank);
   std::signal(SIGTERM, interruptRank);
   setUp(context, options);
@@ -142,9 +144,10 @@ Status awaitRanks(const Description &description, std::vector<RankProcess> &proc
     for (size_t rank = 0; rank < processes.size(); ++rank) {
       if (processes[rank].pid != pid)
         continue;
-      processes[rank].stoppedBy = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
-      if (WIFSTOPPED(status) || WIFCONTINUED(status))
+      if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+        processes[rank].stoppedBy = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
         continue;
+      }
       processes[rank].done = true;
       --left;
       noteEnd(description, control, rank, status);

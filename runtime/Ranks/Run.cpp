@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Ranks/Run.h"
 #include "farskip/rt.h"
+#include "runtime/Ranks/ProgressLine.h"
 #include "runtime/Transport/Futex.h"
 
 namespace farskip::runtime {
@@ -31,8 +32,11 @@ Status runProgram(const Description &description, const Weights &weights, const 
                   const RunOptions &options, std::vector<Buffer> &outputs, std::vector<RankResults> &results) {
   auto body = [&](Context &context) {
     context.agree(sliceInputs(context, inputs));
-    for (int64_t i = 0; i < options.repeat; ++i)
+    ProgressLine progress("run", options.repeat, context.rank > 0);
+    for (int64_t i = 0; i < options.repeat; ++i) {
+      progress.show(i + 1);
       runOnce(context);
+    }
   };
   if (Status status = launchRanks(description, weights, inputText(description, inputs), options, body, results);
       !status.ok())

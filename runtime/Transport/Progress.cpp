@@ -59,6 +59,7 @@ void Progress::work() {
 }
 
 void Progress::perform(Exchange &exchange) {
+  exchange.movedNs = nowNs();
   for (int number = 0; number < exchange.moveCount; ++number) {
     move(exchange, number);
     if (exchange.after)

@@ -68,7 +68,9 @@ struct Exchange {
   std::vector<std::vector<char>> outbox, inbox;
   Plan *plan = nullptr;
 
-  int64_t startNs = 0, doneNs = 0, sentBytes = 0;
+  int64_t startNs = 0; ///< when it was put into the queue
+  int64_t movedNs = 0; ///< when its turn came
+  int64_t doneNs = 0, sentBytes = 0;
   std::atomic<uint32_t> done{0};
   Exchange *next = nullptr; ///< in the queue of the transport
 };

@@ -1,7 +1,7 @@
 // A small hand-written program on one and several ranks, and what happens when a rank fails.
 // SPDX-License-Identifier: Apache-2.0
-#include "farskip/rt.h"
 #include "runtime/Ranks/Run.h"
+#include "test/runtime/Ranks.h"
 #include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ enum { Works, IsKilled, Refuses } lastRank = Works;
 }
 
 /// Doubles its input, a matrix.
-void farskip_model_run(farskip_rt_context *context) {
+static void doubleInput(farskip_rt_context *context) {
   if (lastRank != Works && farskip_rt_rank_get(context) == farskip_rt_ranks_get(context) - 1) {
     if (lastRank == IsKilled)
       ::raise(SIGKILL);
@@ -45,6 +45,7 @@ Status runOn(int64_t ranks, int64_t axis, std::vector<int64_t> shape, std::vecto
   inputs[0].allocate(shape, 4);
   for (uint64_t i = 0; i < inputs[0].bytes / 4; ++i)
     reinterpret_cast<float *>(inputs[0].data())[i] = i;
+  testModel = doubleInput;
   Weights weights;
   RunOptions options;
   options.threads = 1;

@@ -44,7 +44,10 @@ TEST(Options, BadUsageIsNamed) {
                                             {"--help=1"},
                                             {"--generate", "3"},
                                             {"--prompt", "ids.npy"},
-                                            {"--prompt-text", "In", "--generate", "3"}};
+                                            {"--prompt-text", "In", "--generate", "3"},
+                                            {"--repeat", "2", "--generate", "3", "--prompt", "ids.npy"},
+                                            {"--output=c=x", "--generate", "3", "--prompt", "ids.npy"},
+                                            {"--trace"}};
   for (const auto &arguments : wrong) {
     ProgramOptions options;
     Status status = parse(arguments, options);

@@ -9,6 +9,9 @@ namespace farskip::runtime {
 
 inline farskip_rt_context *handle(Context &context) { return reinterpret_cast<farskip_rt_context *>(&context); }
 
+/// What `farskip_model_run` calls: each test that runs a model sets its own.
+extern void (*testModel)(farskip_rt_context *);
+
 /// A check inside of a rank: what fails there is this rank's failure.
 #define RANK_CHECK(context, condition)                                                                                 \
   do {                                                                                                                 \
