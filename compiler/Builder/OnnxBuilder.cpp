@@ -152,6 +152,10 @@ private:
     llvm::StringMap<const reader::Tensor *> initializers;
     for (const reader::Tensor &tensor : graph.initializers)
       initializers[tensor.name] = &tensor;
+    for (const auto *list : {&graph.valueInfos, &graph.outputs})
+      for (const reader::ValueInfo &declared : *list)
+        if (declared.type.kind == reader::Type::Tensor && declared.type.hasShape)
+          declaredRanks[declared.name] = declared.type.dims.size();
     SmallVector<const reader::ValueInfo *> inputs;
     for (const reader::ValueInfo &input : graph.inputs)
       if (!initializers.count(input.name))
@@ -314,8 +318,6 @@ private:
   }
 
   llvm::Error addResults(OperationState &state, const reader::Node &node, const std::string &where) {
-    // Types come from the shape analysis; until then a placeholder of rank 0.
-    auto placeholder = RankedTensorType::get({}, b.getF32Type());
     RegisteredOperationName name = *operation(node);
     size_t count = node.outputs.size();
     if (name.hasTrait<OpTrait::OneResult>())
@@ -326,7 +328,14 @@ private:
     if (node.outputs.size() > count)
       return failure(where + "has " + llvm::Twine(node.outputs.size()) + " outputs, at most " + llvm::Twine(count) +
                      " are known");
-    state.addTypes(SmallVector<Type>(count, placeholder));
+    // Types come from the shape analysis; until then they say which rank the model declares, if any.
+    for (size_t i = 0; i < count; ++i) {
+      auto rank = i < node.outputs.size() ? declaredRanks.find(node.outputs[i]) : declaredRanks.end();
+      if (rank == declaredRanks.end())
+        state.addTypes(UnrankedTensorType::get(b.getF32Type()));
+      else
+        state.addTypes(RankedTensorType::get(SmallVector<int64_t>(rank->second, ShapedType::kDynamic), b.getF32Type()));
+    }
     return llvm::Error::success();
   }
 
@@ -454,6 +463,7 @@ private:
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;
   llvm::StringMap<Value> values;
+  llvm::StringMap<int64_t> declaredRanks;
 };
 
 } // namespace

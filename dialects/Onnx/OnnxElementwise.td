@@ -31,6 +31,9 @@ def Onnx_XorOp : Onnx_Binary<"Xor", "ONNX Xor-7">;
 def Onnx_MaxOp : Onnx_Variadic<"Max", "ONNX Max-13; NaN wins">;
 def Onnx_MinOp : Onnx_Variadic<"Min", "ONNX Min-13; NaN wins">;
 
+def Onnx_SumOp : Onnx_Variadic<"Sum", "ONNX Sum-13">;
+def Onnx_MeanOp : Onnx_Variadic<"Mean", "ONNX Mean-13">;
+
 def Onnx_ModOp : Onnx_Op<"Mod", (ins Onnx_Tensor:$A, Onnx_Tensor:$B, Onnx_Int<0>:$fmod), (outs Onnx_Tensor:$C)> {
   let summary = "ONNX Mod-13; the sign of the divisor, with fmod that of the dividend; an integer by zero ends the run";
 }
@@ -43,6 +46,9 @@ def Onnx_ExpOp : Onnx_Unary<"Exp", "ONNX Exp-13">;
 def Onnx_FloorOp : Onnx_Unary<"Floor", "ONNX Floor-13">;
 def Onnx_IdentityOp : Onnx_Unary<"Identity", "ONNX Identity-25">;
 def Onnx_IsNaNOp : Onnx_Unary<"IsNaN", "ONNX IsNaN-20">;
+def Onnx_IsInfOp : Onnx_Op<"IsInf", (ins Onnx_Tensor:$X, Onnx_Int<1>:$detect_negative, Onnx_Int<1>:$detect_positive), (outs Onnx_Tensor:$Y)> {
+  let summary = "ONNX IsInf-20";
+}
 def Onnx_LogOp : Onnx_Unary<"Log", "ONNX Log-13">;
 def Onnx_NegOp : Onnx_Unary<"Neg", "ONNX Neg-13">;
 def Onnx_NotOp : Onnx_Unary<"Not", "ONNX Not-1">;

@@ -44,8 +44,8 @@ def Onnx_SizeOp : Onnx_Op<"Size", (ins Onnx_Tensor:$data), (outs Onnx_Tensor:$si
 def Onnx_ConstantOfShapeOp : Onnx_Op<"ConstantOfShape", (ins Onnx_Tensor:$input, Onnx_OptionalTensor:$value), (outs Onnx_Tensor:$output)> {
   let summary = "ONNX ConstantOfShape-25";
 }
-def Onnx_RangeOp : Onnx_Op<"Range", (ins Onnx_Tensor:$start, Onnx_Tensor:$limit, Onnx_Tensor:$delta), (outs Onnx_Tensor:$output)> {
-  let summary = "ONNX Range-11";
+def Onnx_RangeOp : Onnx_Op<"Range", (ins Onnx_Tensor:$start, Onnx_Tensor:$limit, Onnx_Tensor:$delta, Onnx_Int<1>:$stash_type), (outs Onnx_Tensor:$output)> {
+  let summary = "ONNX Range-27; narrow floats are computed in f32";
 }
 def Onnx_TriluOp : Onnx_Op<"Trilu", (ins Onnx_Tensor:$input, Optional<Onnx_Tensor>:$k, Onnx_Int<1>:$upper), (outs Onnx_Tensor:$output)> {
   let summary = "ONNX Trilu-14";

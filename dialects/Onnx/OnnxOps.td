@@ -3,6 +3,8 @@
 include "dialects/Onnx/OnnxAttention.td"
 include "dialects/Onnx/OnnxConstant.td"
 include "dialects/Onnx/OnnxElementwise.td"
+include "dialects/Onnx/OnnxActivation.td"
+include "dialects/Onnx/OnnxBitwise.td"
 include "dialects/Onnx/OnnxMatMul.td"
 include "dialects/Onnx/OnnxNorm.td"
 include "dialects/Onnx/OnnxLayout.td"

@@ -17,6 +17,8 @@ def Onnx_ReduceProdOp : Onnx_Reduce<"ReduceProd", "ONNX ReduceProd-18">;
 def Onnx_ReduceL1Op : Onnx_Reduce<"ReduceL1", "ONNX ReduceL1-18">;
 def Onnx_ReduceL2Op : Onnx_Reduce<"ReduceL2", "ONNX ReduceL2-18">;
 def Onnx_ReduceSumSquareOp : Onnx_Reduce<"ReduceSumSquare", "ONNX ReduceSumSquare-18">;
+def Onnx_ReduceLogSumOp : Onnx_Reduce<"ReduceLogSum", "ONNX ReduceLogSum-28, floats">;
+def Onnx_ReduceLogSumExpOp : Onnx_Reduce<"ReduceLogSumExp", "ONNX ReduceLogSumExp-28, floats; relative to the greatest element">;
 
 def Onnx_SoftmaxOp : Onnx_Op<"Softmax", (ins Onnx_Tensor:$input, Onnx_Int<-1>:$axis), (outs Onnx_Tensor:$output)> {
   let summary = "ONNX Softmax-13";

@@ -36,7 +36,7 @@ static void followContents(Operation *op, SymbolicShapes &shapes,
   shapes.setContents(op->getResult(0), std::move(result));
 }
 
-static LogicalResult sameTypes(Operation *op) {
+LogicalResult sameTypes(Operation *op) {
   for (Value operand : op->getOperands())
     if (elementType(operand) != elementType(op->getOperand(0)))
       return op->emitOpError() << "operands have different element types " << elementType(op->getOperand(0)) << " and "
@@ -44,8 +44,7 @@ static LogicalResult sameTypes(Operation *op) {
   return success();
 }
 
-/// `kinds`: f float, i integer, b bool.
-static LogicalResult checkKind(Operation *op, Value value, StringRef kinds) {
+LogicalResult checkKind(Operation *op, Value value, StringRef kinds) {
   Type type = elementType(value);
   char kind = isa<FloatType>(type) ? 'f' : type.isInteger(1) ? 'b' : 'i';
   if (kinds.contains(kind))
@@ -163,9 +162,16 @@ static LogicalResult inferExtreme(Operation *op, SymbolicShapes &shapes, bool gr
   });
 }
 LogicalResult MaxOp::inferShapes(SymbolicShapes &shapes) { return inferExtreme(*this, shapes, true); }
+static LogicalResult inferVariadicSum(Operation *op, SymbolicShapes &shapes) {
+  if (op->getNumOperands() == 0)
+    return op->emitOpError() << "has no inputs";
+  return inferBinary(op, shapes, "f", {}, unknown);
+}
+LogicalResult SumOp::inferShapes(SymbolicShapes &shapes) { return inferVariadicSum(*this, shapes); }
+LogicalResult MeanOp::inferShapes(SymbolicShapes &shapes) { return inferVariadicSum(*this, shapes); }
 LogicalResult MinOp::inferShapes(SymbolicShapes &shapes) { return inferExtreme(*this, shapes, false); }
 
-static LogicalResult inferUnary(Operation *op, SymbolicShapes &shapes, StringRef kinds) {
+LogicalResult inferUnary(Operation *op, SymbolicShapes &shapes, StringRef kinds) {
   if (failed(checkKind(op, op->getOperand(0), kinds)))
     return failure();
   return inferLike(op, shapes, op->getOperand(0));
@@ -212,12 +218,15 @@ LogicalResult IdentityOp::inferShapes(SymbolicShapes &shapes) {
     shapes.setContents(getY(), *known);
   return inferLike(*this, shapes, getX());
 }
-LogicalResult IsNaNOp::inferShapes(SymbolicShapes &shapes) {
-  if (failed(checkKind(*this, getX(), "f")))
+static LogicalResult inferTest(Operation *op, SymbolicShapes &shapes) {
+  Value x = op->getOperand(0);
+  if (failed(checkKind(op, x, "f")))
     return failure();
-  shapes.set(getY(), IntegerType::get(getContext(), 1), Dims(shapes.shape(getX())));
+  shapes.set(op->getResult(0), IntegerType::get(op->getContext(), 1), Dims(shapes.shape(x)));
   return success();
 }
+LogicalResult IsNaNOp::inferShapes(SymbolicShapes &shapes) { return inferTest(*this, shapes); }
+LogicalResult IsInfOp::inferShapes(SymbolicShapes &shapes) { return inferTest(*this, shapes); }
 LogicalResult ClipOp::inferShapes(SymbolicShapes &shapes) {
   if (failed(sameTypes(*this)) || failed(checkKind(*this, getInput(), "fi")))
     return failure();
@@ -227,8 +236,7 @@ LogicalResult ClipOp::inferShapes(SymbolicShapes &shapes) {
   return inferLike(*this, shapes, getInput());
 }
 
-/// The element type with this number in onnx.proto, among those supported.
-static Type castType(MLIRContext *context, int64_t to) {
+Type castType(MLIRContext *context, int64_t to) {
   Builder b(context);
   auto integer = [&](unsigned width, bool isUnsigned) -> Type {
     return IntegerType::get(context, width, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);

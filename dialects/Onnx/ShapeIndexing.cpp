@@ -47,17 +47,20 @@ LogicalResult GatherElementsOp::inferShapes(SymbolicShapes &shapes) {
   return success();
 }
 
-/// The length of the index tuples, checked against the ranks.
-static FailureOr<int64_t> tupleLength(Operation *op, SymbolicShapes &shapes, Value data, Value indices, int64_t batch) {
+/// The length of the index tuples, checked against the ranks; where the indices do not say it, that which makes
+/// `pickedRank` the rank of what the tuples pick, if that is known.
+static FailureOr<int64_t> tupleLength(Operation *op, SymbolicShapes &shapes, Value data, Value indices, int64_t batch,
+                                      std::optional<int64_t> pickedRank) {
   ArrayRef<SymbolicExpr> dims = shapes.shape(indices);
   if (failed(checkIndices(op, indices)))
     return failure();
   int64_t rank = shapes.rank(data);
   if (dims.empty() || batch < 0 || batch >= static_cast<int64_t>(dims.size()) || batch > rank)
     return op->emitOpError() << "indices of rank " << dims.size() << " do not fit batch_dims " << batch;
-  if (!dims.back().constant())
+  if (!dims.back().constant() && !pickedRank)
     return op->emitOpError() << "the length of the index tuples is not known before the run";
-  int64_t length = *dims.back().constant();
+  int64_t length =
+      dims.back().constant().value_or(static_cast<int64_t>(dims.size()) - 1 + rank - batch - pickedRank.value_or(0));
   if (length < 1 || length > rank - batch)
     return op->emitOpError() << "index tuples of " << length << " do not fit data of rank " << rank;
   return length;
@@ -65,7 +68,10 @@ static FailureOr<int64_t> tupleLength(Operation *op, SymbolicShapes &shapes, Val
 
 LogicalResult GatherNDOp::inferShapes(SymbolicShapes &shapes) {
   Dims data(shapes.shape(getData())), indices(shapes.shape(getIndices()));
-  FailureOr<int64_t> length = tupleLength(*this, shapes, getData(), getIndices(), getBatchDims());
+  std::optional<int64_t> declared;
+  if (auto type = dyn_cast<RankedTensorType>(getOutput().getType()))
+    declared = type.getRank();
+  FailureOr<int64_t> length = tupleLength(*this, shapes, getData(), getIndices(), getBatchDims(), declared);
   if (failed(length))
     return failure();
   for (int64_t axis = 0; axis < getBatchDims(); ++axis)
@@ -103,7 +109,7 @@ LogicalResult ScatterElementsOp::inferShapes(SymbolicShapes &shapes) {
 }
 
 LogicalResult ScatterNDOp::inferShapes(SymbolicShapes &shapes) {
-  FailureOr<int64_t> length = tupleLength(*this, shapes, getData(), getIndices(), 0);
+  FailureOr<int64_t> length = tupleLength(*this, shapes, getData(), getIndices(), 0, shapes.rank(getUpdates()));
   if (failed(length) || failed(checkReduction(*this, getReduction(), elementType(getData()))))
     return failure();
   Dims want(shapes.shape(getIndices()).drop_back()), data(shapes.shape(getData()));

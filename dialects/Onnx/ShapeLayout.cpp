@@ -145,8 +145,14 @@ LogicalResult SliceOp::inferShapes(SymbolicShapes &shapes) {
   Dims dims(shapes.shape(getData())), input = dims;
   int64_t rank = dims.size();
   ArrayRef<SymbolicExpr> length = shapes.shape(getStarts());
-  if (length.size() != 1 || !length[0].constant())
-    return emitOpError() << "the number of sliced axes is not known before the run";
+  for (Value list : getOperands().drop_front())
+    if (failed(checkRank(*this, shapes, list, "starts, ends, axes or steps", 1, 1)))
+      return failure();
+  if (!length[0].constant() || (getAxes() && !shapes.constants(getAxes()))) {
+    // Any axis may be cut.
+    setUnknown(shapes, getOutput(), elementType(getData()), rank);
+    return success();
+  }
   int64_t count = *length[0].constant();
   SmallVector<int64_t> axes;
   if (getAxes()) {
@@ -294,6 +300,17 @@ LogicalResult SplitOp::inferShapes(SymbolicShapes &shapes) {
 LogicalResult SqueezeOp::inferShapes(SymbolicShapes &shapes) {
   Dims input(shapes.shape(getData())), dims;
   SmallVector<bool> gone(input.size(), false);
+  bool known = getAxes() ? shapes.constants(getAxes()).has_value()
+                         : llvm::all_of(input, [](const SymbolicExpr &dim) { return dim.constant().has_value(); });
+  if (!known) {
+    FailureOr<int64_t> rank =
+        getAxes() ? rankByAxes(*this, shapes, getAxes(), input.size(), false) : declaredRank(*this, getSqueezed());
+    if (failed(rank))
+      return failure();
+    setUnknown(shapes, getSqueezed(), elementType(getData()), *rank);
+    keepContents(shapes, getData(), getSqueezed());
+    return success();
+  }
   if (getAxes()) {
     FailureOr<SmallVector<int64_t>> axes = constantAxes(*this, shapes, getAxes(), input.size());
     if (failed(axes))
@@ -305,8 +322,6 @@ LogicalResult SqueezeOp::inferShapes(SymbolicShapes &shapes) {
     }
   } else {
     for (size_t i = 0; i < input.size(); ++i) {
-      if (!input[i].constant())
-        return emitOpError() << "without axes the rank of the result is not known before the run";
       gone[i] = input[i].isConstant(1);
     }
   }
@@ -321,8 +336,14 @@ LogicalResult SqueezeOp::inferShapes(SymbolicShapes &shapes) {
 LogicalResult UnsqueezeOp::inferShapes(SymbolicShapes &shapes) {
   Dims input(shapes.shape(getData()));
   std::optional<SmallVector<int64_t>> given = shapes.constants(getAxes());
-  if (!given)
-    return emitOpError() << "the axes are not known before the run";
+  if (!given) {
+    FailureOr<int64_t> unknown = rankByAxes(*this, shapes, getAxes(), input.size(), true);
+    if (failed(unknown))
+      return failure();
+    setUnknown(shapes, getExpanded(), elementType(getData()), *unknown);
+    keepContents(shapes, getData(), getExpanded());
+    return success();
+  }
   int64_t rank = input.size() + given->size();
   FailureOr<SmallVector<int64_t>> axes = constantAxes(*this, shapes, getAxes(), rank);
   if (failed(axes))

@@ -14,15 +14,14 @@ static LogicalResult inferReduce(Operation *op, SymbolicShapes &shapes, bool kee
   if (op->getNumOperands() > 1)
     axes = shapes.constants(op->getOperand(1));
   if (!axes) {
-    // Only the rank of the result is known.
-    ArrayRef<SymbolicExpr> length = shapes.shape(op->getOperand(1));
+    FailureOr<int64_t> rank = input.size();
     if (!keep)
-      return op->emitOpError() << "the axes are not known before the run";
-    if (length.size() != 1)
-      return op->emitOpError() << "the axes have rank " << length.size() << ", wanted 1";
-    for (size_t i = 0; i < input.size(); ++i)
-      dims.push_back(shapes.fresh(op->getResult(0), i));
-    shapes.set(op->getResult(0), elementType(data), std::move(dims));
+      rank = rankByAxes(op, shapes, op->getOperand(1), input.size(), false);
+    else if (failed(checkRank(op, shapes, op->getOperand(1), "the axes", 1, 1)))
+      return failure();
+    if (failed(rank))
+      return failure();
+    setUnknown(shapes, op->getResult(0), elementType(data), *rank);
     return success();
   }
   if (elementType(data).isInteger(1) && op->getName().stripDialect() != "ReduceMax" &&
@@ -90,6 +89,18 @@ LogicalResult ReduceL2Op::inferShapes(SymbolicShapes &s) {
 }
 LogicalResult ReduceSumSquareOp::inferShapes(SymbolicShapes &s) {
   return inferReduce(*this, s, getKeepdims(), getNoopWithEmptyAxes());
+}
+
+static LogicalResult inferLogReduce(Operation *op, SymbolicShapes &shapes, bool keep, bool noop) {
+  if (!isa<FloatType>(elementType(op->getOperand(0))))
+    return op->emitOpError() << "does not take element type " << elementType(op->getOperand(0));
+  return inferReduce(op, shapes, keep, noop);
+}
+LogicalResult ReduceLogSumOp::inferShapes(SymbolicShapes &s) {
+  return inferLogReduce(*this, s, getKeepdims(), getNoopWithEmptyAxes());
+}
+LogicalResult ReduceLogSumExpOp::inferShapes(SymbolicShapes &s) {
+  return inferLogReduce(*this, s, getKeepdims(), getNoopWithEmptyAxes());
 }
 
 static LogicalResult inferSoftmax(Operation *op, SymbolicShapes &shapes, int64_t axis) {

@@ -34,4 +34,31 @@ LogicalResult checkRank(Operation *op, SymbolicShapes &shapes, Value value, Stri
   return success();
 }
 
+FailureOr<int64_t> declaredRank(Operation *op, Value result) {
+  if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+    return type.getRank();
+  return op->emitOpError() << "the rank of the result is not known before the run";
+}
+
+void setUnknown(SymbolicShapes &shapes, Value result, Type element, int64_t rank) {
+  Dims dims;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    dims.push_back(shapes.fresh(result, axis));
+  shapes.set(result, element, std::move(dims));
+}
+
+FailureOr<int64_t> rankByAxes(Operation *op, SymbolicShapes &shapes, Value axes, int64_t rank, bool added) {
+  if (failed(checkRank(op, shapes, axes, "the axes", 1, 1)))
+    return failure();
+  std::optional<int64_t> count = shapes.shape(axes)[0].constant();
+  FailureOr<int64_t> result =
+      count ? FailureOr<int64_t>(added ? rank + *count : rank - *count) : declaredRank(op, op->getResult(0));
+  if (failed(result))
+    return failure();
+  if (*result < 0 || (added ? *result < rank : *result > rank))
+    return op->emitOpError() << "an input of rank " << rank << " does not fit "
+                             << (count ? Twine(*count) + " axes" : "a result of rank " + Twine(*result));
+  return result;
+}
+
 } // namespace farskip::onnx

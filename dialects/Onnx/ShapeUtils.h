@@ -18,12 +18,36 @@ inline mlir::LogicalResult inferLike(mlir::Operation *op, SymbolicShapes &shapes
   return mlir::success();
 }
 
+/// All operands have one element type.
+mlir::LogicalResult sameTypes(mlir::Operation *op);
+
+/// The element type is one of `kinds`: f float, i integer, b bool.
+mlir::LogicalResult checkKind(mlir::Operation *op, mlir::Value value, llvm::StringRef kinds);
+
+/// Result 0 is like operand 0, whose element type is one of `kinds`.
+mlir::LogicalResult inferUnary(mlir::Operation *op, SymbolicShapes &shapes, llvm::StringRef kinds);
+
+/// The element type with this number in onnx.proto; null when it is not supported.
+mlir::Type castType(mlir::MLIRContext *context, int64_t to);
+
 /// `axis` in [-rank, rank) made non-negative; diagnoses what is outside.
 mlir::FailureOr<int64_t> normalizeAxis(mlir::Operation *op, int64_t axis, int64_t rank);
 
 /// Fails unless `value` has between `least` and `most` dimensions.
 mlir::LogicalResult checkRank(mlir::Operation *op, SymbolicShapes &shapes, mlir::Value value, llvm::StringRef what,
                               int64_t least, int64_t most);
+
+/// The rank that the model declares for a result, where the operands do not say it; fails with a diagnostic when it
+/// declares none.
+mlir::FailureOr<int64_t> declaredRank(mlir::Operation *op, mlir::Value result);
+
+/// `result` gets `rank` extents that only the run knows.
+void setUnknown(SymbolicShapes &shapes, mlir::Value result, mlir::Type element, int64_t rank);
+
+/// The rank of a result that has `rank` axes less (or, `added`, more) than it has entries in `axes`, which only the
+/// run knows.
+mlir::FailureOr<int64_t> rankByAxes(mlir::Operation *op, SymbolicShapes &shapes, mlir::Value axes, int64_t rank,
+                                    bool added);
 
 } // namespace farskip::onnx
 

@@ -74,6 +74,8 @@ void SymbolicShapes::set(Value value, Type element, Dims dims) {
   for (const SymbolicExpr &dim : dims)
     extents.push_back(dim.constant().value_or(ShapedType::kDynamic));
   value.setType(RankedTensorType::get(extents, element));
+  if (isa<IntegerType>(element) && llvm::is_contained(extents, 0))
+    setContents(value, {});
   shapes[value] = std::move(dims);
 }
 

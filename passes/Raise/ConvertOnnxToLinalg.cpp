@@ -20,6 +20,9 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateMatMulLowerings(registry);
     populateNormLowerings(registry);
     populateLayoutLowerings(registry);
+    populateSliceLowerings(registry);
+    populateActivationLowerings(registry);
+    populateBitwiseLowerings(registry);
     populateIndexingLowerings(registry);
     populateScatterLowerings(registry);
     populateQuantisedLowerings(registry);

@@ -57,6 +57,14 @@ void OnnxLowering::checkTuples(Value onnx, ArrayRef<Value> extents) {
   }
 }
 
+void OnnxLowering::checkExtent(const SymbolicExpr &dim, int64_t extent, StringRef what) {
+  if (dim.isConstant(extent))
+    return;
+  Value have = sizeValue(dim), want = index(extent);
+  check(arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, have, want),
+        what + " have extent {0}, wanted {1}", {have, want});
+}
+
 void OnnxLowering::checkSize(ArrayRef<OpFoldResult> extents) {
   if (llvm::all_of(extents, [](OpFoldResult extent) { return isa<Attribute>(extent); }))
     return;

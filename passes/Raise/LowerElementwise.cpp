@@ -1,43 +1,12 @@
 // Lowering of elementwise operators.
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/Raise/OnnxLowering.h"
+#include "passes/Raise/Scalars.h"
 
 using namespace mlir;
 
 namespace farskip {
 
 namespace {
-
-/// Scalar code of one element; f16 and bf16 are computed in f32 and rounded once.
-struct Scalars {
-  OpBuilder &b;
-  Location loc;
-
-  Value widen(Value x) {
-    auto type = cast<FloatType>(x.getType());
-    return type.getWidth() < 32 ? arith::ExtFOp::create(b, loc, b.getF32Type(), x).getResult() : x;
-  }
-  Value narrow(Value x, Type type) {
-    return x.getType() == type ? x : arith::TruncFOp::create(b, loc, type, x).getResult();
-  }
-  Value real(Type type, double value) { return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value)); }
-  Value integer(Type type, int64_t value) { return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value)); }
-  template <typename OpT, typename... Args> Value make(Args... args) { return OpT::create(b, loc, args...); }
-
-  Value sigmoid(Value x) {
-    Value one = real(x.getType(), 1);
-    return make<arith::DivFOp>(one, make<arith::AddFOp>(one, make<math::ExpOp>(make<arith::NegFOp>(x))));
-  }
-};
-
-/// A unary operator on floats; integers where `onInteger` says how.
-template <typename OpT, typename FloatBody> LogicalResult unaryFloat(OpT op, OnnxLowering &to, FloatBody body) {
-  to.elementwise({op.getX()}, op.getY(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
-    Scalars s{b, loc};
-    return s.narrow(body(s, s.widen(x[0])), x[0].getType());
-  });
-  return success();
-}
 
 template <typename OpT, typename MathOp> LogicalResult lowerMath(OpT op, OnnxLowering &to) {
   return unaryFloat(op, to, [](Scalars &s, Value x) { return s.make<MathOp>(x); });
@@ -171,6 +140,21 @@ LogicalResult lowerPow(onnx::PowOp op, OnnxLowering &to) {
     if (isa<FloatType>(type))
       return s.narrow(result, type);
     return OnnxLowering::castScalar(b, loc, result, wide, type);
+  });
+  return success();
+}
+
+/// Sum and Mean of broadcast operands, in order; narrow floats are added in f32.
+template <typename OpT, bool Mean> LogicalResult lowerVariadicSum(OpT op, OnnxLowering &to) {
+  SmallVector<Value> operands(op.getData());
+  to.elementwise(operands, op.getResult(), [&](OpBuilder &b, Location loc, ValueRange x) -> Value {
+    Scalars s{b, loc};
+    Value sum = s.widen(x[0]);
+    for (Value other : x.drop_front())
+      sum = s.make<arith::AddFOp>(sum, s.widen(other));
+    if (Mean)
+      sum = s.make<arith::DivFOp>(sum, s.real(sum.getType(), x.size()));
+    return s.narrow(sum, x[0].getType());
   });
   return success();
 }
@@ -342,12 +326,8 @@ LogicalResult lowerReciprocal(onnx::ReciprocalOp op, OnnxLowering &to) {
   return unaryFloat(op, to, [](Scalars &s, Value x) { return s.make<arith::DivFOp>(s.real(x.getType(), 1), x); });
 }
 
-/// max(x, 0) + log(1 + exp(−|x|)): no overflow.
 LogicalResult lowerSoftplus(onnx::SoftplusOp op, OnnxLowering &to) {
-  return unaryFloat(op, to, [](Scalars &s, Value x) {
-    Value small = s.make<math::ExpOp>(s.make<arith::NegFOp>(s.make<math::AbsFOp>(x)));
-    return s.make<arith::AddFOp>(s.make<arith::MaximumFOp>(x, s.real(x.getType(), 0)), s.make<math::Log1pOp>(small));
-  });
+  return unaryFloat(op, to, [](Scalars &s, Value x) { return s.softplus(x); });
 }
 
 LogicalResult lowerSwish(onnx::SwishOp op, OnnxLowering &to) {
@@ -419,6 +399,8 @@ void populateElementwiseLowerings(OnnxLoweringRegistry &registry) {
   registry.add<onnx::XorOp>(lowerLogic<onnx::XorOp, arith::XOrIOp>);
   registry.add<onnx::MaxOp>(lowerExtreme<onnx::MaxOp, arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>);
   registry.add<onnx::MinOp>(lowerExtreme<onnx::MinOp, arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>);
+  registry.add<onnx::SumOp>(lowerVariadicSum<onnx::SumOp, false>);
+  registry.add<onnx::MeanOp>(lowerVariadicSum<onnx::MeanOp, true>);
   registry.add<onnx::ClipOp>(lowerClip);
   registry.add<onnx::CastOp>(lowerCast<onnx::CastOp>);
   registry.add<onnx::CastLikeOp>(lowerCast<onnx::CastLikeOp>);

@@ -55,7 +55,9 @@ LogicalResult lowerGatherElements(onnx::GatherElementsOp op, OnnxLowering &to) {
 LogicalResult lowerGatherND(onnx::GatherNDOp op, OnnxLowering &to) {
   Dims data(to.shapes.shape(op.getData())), indexDims(to.shapes.shape(op.getIndices())),
       dims(to.shapes.shape(op.getOutput()));
-  int64_t batch = op.getBatchDims(), length = *indexDims.back().constant(), outer = indexDims.size() - 1;
+  int64_t batch = op.getBatchDims(), outer = indexDims.size() - 1,
+          length = outer + static_cast<int64_t>(data.size()) - batch - static_cast<int64_t>(dims.size());
+  to.checkExtent(indexDims.back(), length, "the index tuples");
   Value source = to.value(op.getData()), indices = to.value(op.getIndices());
   SmallVector<Value> bounds;
   for (int64_t k = 0; k < length; ++k)

@@ -1,39 +1,14 @@
 // Lowering of operators that move or reshape data.
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/Raise/OnnxLowering.h"
+#include "passes/Raise/IndexMath.h"
+#include "passes/Raise/RuntimeAxes.h"
+#include "passes/Raise/Scalars.h"
 
 using namespace mlir;
 
 namespace farskip {
 
 namespace {
-
-/// Element `i` of a 1-D integer operand (or the only one of a scalar) as an index: the tracked expression, else read.
-Value element(OnnxLowering &to, Value onnx, int64_t i) {
-  if (const Dims *known = to.shapes.contents(onnx))
-    return to.sizeValue((*known)[i]);
-  OpBuilder &b = to.builder;
-  SmallVector<Value> at(to.shapes.rank(onnx), to.index(i));
-  Value scalar = tensor::ExtractOp::create(b, to.loc(), to.value(onnx), at);
-  return arith::IndexCastOp::create(b, to.loc(), b.getIndexType(), scalar);
-}
-
-Value compare(OnnxLowering &to, arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(to.builder, to.loc(), predicate, a, b);
-}
-Value select(OnnxLowering &to, Value condition, Value a, Value b) {
-  return arith::SelectOp::create(to.builder, to.loc(), condition, a, b);
-}
-template <typename OpT> Value compute(OnnxLowering &to, Value a, Value b) {
-  return OpT::create(to.builder, to.loc(), a, b);
-}
-
-/// A dimension whose symbol is the result's own extent is only known from the operands: `own` says which.
-bool isOwn(OnnxLowering &to, const SymbolicExpr &dim, Value result) {
-  std::optional<SymbolicExpr::Symbol> symbol = dim.asSymbol();
-  return symbol && to.shapes.definition(*symbol).kind == SymbolDefinition::Kind::Extent &&
-         to.shapes.definition(*symbol).value == result;
-}
 
 LogicalResult lowerReshape(onnx::ReshapeOp op, OnnxLowering &to) {
   Dims from(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReshaped()));
@@ -122,100 +97,6 @@ LogicalResult lowerConcat(onnx::ConcatOp op, OnnxLowering &to) {
   return success();
 }
 
-/// Where a slice begins and how many elements it takes, by the rules of the standard.
-struct Bounds {
-  Value start, step, count;
-};
-
-Bounds bounds(OnnxLowering &to, Value extent, Value start, Value end, Value step) {
-  using P = arith::CmpIPredicate;
-  Value zero = to.index(0), one = to.index(1), minusOne = to.index(-1);
-  Value last = compute<arith::SubIOp>(to, extent, one);
-  Value backwards = compare(to, P::slt, step, zero);
-  auto wrap = [&](Value at) {
-    // Far outside stays outside: adding the extent to the least number does not wrap.
-    Value low = compute<arith::SubIOp>(to, compute<arith::SubIOp>(to, zero, extent), one);
-    at = compute<arith::MaxSIOp>(to, at, low);
-    return select(to, compare(to, P::slt, at, zero), compute<arith::AddIOp>(to, at, extent), at);
-  };
-  auto clamp = [&](Value at, Value low, Value high) {
-    return compute<arith::MaxSIOp>(to, compute<arith::MinSIOp>(to, at, high), low);
-  };
-  Value from = wrap(start), until = wrap(end);
-  Value forwardFrom = clamp(from, zero, extent), forwardUntil = clamp(until, zero, extent);
-  Value backFrom = clamp(from, compute<arith::MinSIOp>(to, zero, last), last), backUntil = clamp(until, minusOne, last);
-  from = select(to, backwards, backFrom, forwardFrom);
-  until = select(to, backwards, backUntil, forwardUntil);
-  Value span = select(to, backwards, compute<arith::SubIOp>(to, from, until), compute<arith::SubIOp>(to, until, from));
-  Value size = select(to, backwards, compute<arith::SubIOp>(to, zero, step), step);
-  size = compute<arith::MaxSIOp>(to, size, one);
-  Value steps = compute<arith::CeilDivSIOp>(to, span, size);
-  return {from, step, compute<arith::MaxSIOp>(to, steps, zero)};
-}
-
-LogicalResult lowerSlice(onnx::SliceOp op, OnnxLowering &to) {
-  OpBuilder &b = to.builder;
-  Dims input(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getOutput()));
-  int64_t rank = input.size(), count = *to.shapes.shape(op.getStarts())[0].constant();
-  SmallVector<int64_t> axes;
-  if (op.getAxes())
-    axes = *to.shapes.constants(op.getAxes());
-  else
-    for (int64_t i = 0; i < count; ++i)
-      axes.push_back(i);
-  SmallVector<Value> starts(rank), steps(rank);
-  SmallVector<OpFoldResult> sizes(rank);
-  bool forward = true;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-    Value step = op.getSteps() ? element(to, op.getSteps(), i) : to.index(1);
-    std::optional<int64_t> known = 1;
-    if (op.getSteps()) {
-      const Dims *tracked = to.shapes.contents(op.getSteps());
-      known = tracked ? (*tracked)[i].constant() : std::nullopt;
-      if (!known)
-        to.check(compare(to, arith::CmpIPredicate::ne, step, to.index(0)), "step 0 along axis " + Twine(axis));
-    }
-    forward &= known && *known > 0;
-    Bounds found =
-        bounds(to, to.sizeValue(input[axis]), element(to, op.getStarts(), i), element(to, op.getEnds(), i), step);
-    starts[axis] = found.start;
-    steps[axis] = found.step;
-    sizes[axis] = isOwn(to, dims[axis], op.getOutput()) ? OpFoldResult(found.count) : to.size(dims[axis]);
-  }
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (!sizes[axis])
-      sizes[axis] = to.size(dims[axis]);
-  Value data = to.value(op.getData());
-  if (forward) {
-    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1));
-    for (int64_t axis = 0; axis < rank; ++axis)
-      if (starts[axis]) {
-        offsets[axis] = getAsOpFoldResult(starts[axis]);
-        strides[axis] = getAsOpFoldResult(steps[axis]);
-      }
-    to.set(op.getOutput(), tensor::ExtractSliceOp::create(b, to.loc(), data, offsets, sizes, strides));
-    return success();
-  }
-  to.checkSize(sizes);
-  Value init = tensor::EmptyOp::create(b, to.loc(), sizes, to.type(op.getOutput()).getElementType());
-  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(rank), iterators,
-      [&](OpBuilder &in, Location at, ValueRange) {
-        SmallVector<Value> indices;
-        for (int64_t axis = 0; axis < rank; ++axis) {
-          Value i = linalg::IndexOp::create(in, at, axis);
-          if (starts[axis])
-            i = arith::AddIOp::create(in, at, starts[axis], arith::MulIOp::create(in, at, i, steps[axis]));
-          indices.push_back(i);
-        }
-        linalg::YieldOp::create(in, at, tensor::ExtractOp::create(in, at, data, indices).getResult());
-      });
-  to.set(op.getOutput(), generic.getResult(0));
-  return success();
-}
-
 LogicalResult lowerSplit(onnx::SplitOp op, OnnxLowering &to) {
   OpBuilder &b = to.builder;
   Dims dims(to.shapes.shape(op.getInput()));
@@ -243,7 +124,11 @@ LogicalResult lowerSplit(onnx::SplitOp op, OnnxLowering &to) {
     SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1)), part = to.sizes(dims);
     offsets[axis] = getAsOpFoldResult(offset);
     part[axis] = getAsOpFoldResult(sizes[i]);
-    to.set(output, tensor::ExtractSliceOp::create(b, to.loc(), to.value(op.getInput()), offsets, part, strides));
+    // Nothing may be cut at the end of an axis.
+    if (to.shapes.elements(output).isConstant(0) || to.shapes.elements(op.getInput()).isConstant(0))
+      to.set(output, tensor::EmptyOp::create(b, to.loc(), part, to.type(output).getElementType()));
+    else
+      to.set(output, tensor::ExtractSliceOp::create(b, to.loc(), to.value(op.getInput()), offsets, part, strides));
     offset = compute<arith::AddIOp>(to, offset, sizes[i]);
   }
   return success();
@@ -259,6 +144,56 @@ template <typename OpT> LogicalResult lowerReshaping(OpT op, OnnxLowering &to) {
     to.check(compare(to, arith::CmpIPredicate::eq, have, want), "{0} elements do not fit a shape of {1}", {have, want});
   }
   to.set(output, to.reshape(to.value(input), from, dims));
+  return success();
+}
+
+/// The extents that are kept (Squeeze) or the ones put between them (Unsqueeze) are decided by axes of the run.
+LogicalResult lowerSqueezeByRun(onnx::SqueezeOp op, OnnxLowering &to) {
+  Dims from(to.shapes.shape(op.getData()));
+  SmallVector<Value> extents, flags;
+  for (const SymbolicExpr &dim : from)
+    extents.push_back(to.sizeValue(dim));
+  if (op.getAxes()) {
+    flags = runtimeAxes(to, op.getAxes(), from.size()).flags;
+    for (auto [axis, flag, extent] : llvm::enumerate(flags, extents)) {
+      Value one = select(to, flag, extent, to.index(1));
+      to.check(compare(to, arith::CmpIPredicate::eq, one, to.index(1)),
+               "axis " + Twine(axis) + " has extent {0}, wanted 1", {extent});
+    }
+  } else {
+    for (Value extent : extents)
+      flags.push_back(compare(to, arith::CmpIPredicate::eq, extent, to.index(1)));
+  }
+  SmallVector<Value> kept = keptExtents(to, flags, extents, to.shapes.rank(op.getSqueezed()));
+  to.set(op.getSqueezed(), reshapeTo(to, to.value(op.getData()), to.type(op.getSqueezed()), kept));
+  return success();
+}
+
+LogicalResult lowerSqueeze(onnx::SqueezeOp op, OnnxLowering &to) {
+  bool known = op.getAxes() ? to.shapes.constants(op.getAxes()).has_value()
+                            : llvm::all_of(Dims(to.shapes.shape(op.getData())),
+                                           [](const SymbolicExpr &dim) { return dim.constant().has_value(); });
+  return known ? lowerReshaping(op, to) : lowerSqueezeByRun(op, to);
+}
+
+LogicalResult lowerUnsqueeze(onnx::UnsqueezeOp op, OnnxLowering &to) {
+  if (to.shapes.constants(op.getAxes()))
+    return lowerReshaping(op, to);
+  Dims from(to.shapes.shape(op.getData()));
+  int64_t rank = to.shapes.rank(op.getExpanded());
+  SmallVector<Value> flags = runtimeAxes(to, op.getAxes(), rank).flags, extents;
+  // Where an axis is not new it has the next extent of the input.
+  Value next = to.index(0);
+  for (Value flag : flags) {
+    Value extent = to.index(1);
+    for (auto [i, dim] : llvm::enumerate(from))
+      extent = select(to, compare(to, arith::CmpIPredicate::eq, next, to.index(i)), to.sizeValue(dim), extent);
+    extents.push_back(select(to, flag, to.index(1), extent));
+    next = compute<arith::AddIOp>(to, next, select(to, flag, to.index(0), to.index(1)));
+  }
+  to.check(compare(to, arith::CmpIPredicate::eq, next, to.index(from.size())),
+           "the axes make a result of another rank than " + Twine(rank));
+  to.set(op.getExpanded(), reshapeTo(to, to.value(op.getData()), to.type(op.getExpanded()), extents));
   return success();
 }
 
@@ -430,11 +365,15 @@ LogicalResult lowerRange(onnx::RangeOp op, OnnxLowering &to) {
       b, to.loc(), init.getType(), ValueRange{}, init, b.getMultiDimIdentityMap(1),
       ArrayRef{utils::IteratorType::parallel}, [&](OpBuilder &in, Location at, ValueRange) {
         Value i = arith::IndexCastOp::create(in, at, in.getI64Type(), linalg::IndexOp::create(in, at, 0));
-        Value number = OnnxLowering::castScalar(in, at, i, in.getI64Type(), type);
-        Value y = isa<FloatType>(type)
-                      ? arith::AddFOp::create(in, at, start, arith::MulFOp::create(in, at, number, delta)).getResult()
-                      : arith::AddIOp::create(in, at, start, arith::MulIOp::create(in, at, number, delta)).getResult();
-        linalg::YieldOp::create(in, at, y);
+        Scalars s{in, at};
+        if (!isa<FloatType>(type)) {
+          Value number = OnnxLowering::castScalar(in, at, i, in.getI64Type(), type);
+          linalg::YieldOp::create(in, at, s.make<arith::AddIOp>(start, s.make<arith::MulIOp>(number, delta)));
+          return;
+        }
+        Value from = s.widen(start);
+        Value number = OnnxLowering::castScalar(in, at, i, in.getI64Type(), from.getType());
+        linalg::YieldOp::create(in, at, s.narrow(s.add(from, s.mul(number, s.widen(delta))), type));
       });
   to.set(op.getOutput(), generic.getResult(0));
   return success();
@@ -469,10 +408,9 @@ void populateLayoutLowerings(OnnxLoweringRegistry &registry) {
   registry.add<onnx::ReshapeOp>(lowerReshape);
   registry.add<onnx::TransposeOp>(lowerTranspose);
   registry.add<onnx::ConcatOp>(lowerConcat);
-  registry.add<onnx::SliceOp>(lowerSlice);
   registry.add<onnx::SplitOp>(lowerSplit);
-  registry.add<onnx::SqueezeOp>(lowerReshaping<onnx::SqueezeOp>);
-  registry.add<onnx::UnsqueezeOp>(lowerReshaping<onnx::UnsqueezeOp>);
+  registry.add<onnx::SqueezeOp>(lowerSqueeze);
+  registry.add<onnx::UnsqueezeOp>(lowerUnsqueeze);
   registry.add<onnx::FlattenOp>(lowerReshaping<onnx::FlattenOp>);
   registry.add<onnx::ExpandOp>(lowerExpand);
   registry.add<onnx::TileOp>(lowerTile);

@@ -1,6 +1,7 @@
 // Lowering of reductions, softmax, running sums and Gemm.
 // SPDX-License-Identifier: Apache-2.0
-#include "passes/Raise/OnnxLowering.h"
+#include "passes/Raise/IndexMath.h"
+#include "passes/Raise/RuntimeAxes.h"
 
 using namespace mlir;
 
@@ -8,7 +9,7 @@ namespace farskip {
 
 namespace {
 
-enum class Fold { Sum, Mean, Max, Min, Prod, L1, L2, SumSquare };
+enum class Fold { Sum, Mean, Max, Min, Prod, L1, L2, SumSquare, LogSum, LogSumExp };
 
 Value startOf(OnnxLowering &to, Fold fold, Type type, bool natural) {
   if (auto real = dyn_cast<FloatType>(type)) {
@@ -53,56 +54,179 @@ Value step(OpBuilder &b, Location at, Fold fold, Value x, Value sum, bool natura
   return real ? arith::AddFOp::create(b, at, sum, x).getResult() : arith::AddIOp::create(b, at, sum, x);
 }
 
-template <typename OpT, Fold fold> LogicalResult lowerReduce(OpT op, OnnxLowering &to) {
+/// How a reduction combines elements and what it makes of the result.
+struct Reduction {
+  Fold fold;
+  bool natural;
+  Type onnxElement, element, wide; ///< narrow floats are reduced in f32 and rounded once
+
+  template <typename OpT>
+  Reduction(OpT op, OnnxLowering &to, Fold fold)
+      : fold(fold), natural(isUnsignedElement(op.getData())), onnxElement(getElementTypeOrSelf(op.getData().getType())),
+        element(signlessType(onnxElement)), wide(element) {
+    if (auto real = dyn_cast<FloatType>(element))
+      if (real.getWidth() < 32)
+        wide = to.builder.getF32Type();
+  }
+
+  bool isLogSumExp() const { return fold == Fold::LogSumExp; }
+  bool hasFinish() const {
+    return fold == Fold::Mean || fold == Fold::L2 || fold == Fold::LogSum || fold == Fold::LogSumExp || wide != element;
+  }
+  Value widen(OpBuilder &b, Location at, Value x) const {
+    return x.getType() == wide ? x : arith::ExtFOp::create(b, at, wide, x).getResult();
+  }
+  Value next(OpBuilder &b, Location at, Value x, Value sum) const {
+    return step(b, at, fold, widen(b, at, x), sum, natural);
+  }
+  /// What a sum of exponentials is relative to: the greatest element, 0 where that is infinite.
+  Value reference(OpBuilder &b, Location at, Value top) const {
+    Value none = arith::ConstantOp::create(b, at, b.getZeroAttr(wide));
+    Value rest = arith::SubFOp::create(b, at, top, top); // NaN for infinities
+    Value finite = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, rest, none);
+    return arith::SelectOp::create(b, at, finite, top, none);
+  }
+  Value exponential(OpBuilder &b, Location at, Value x, Value top) const {
+    return math::ExpOp::create(b, at, arith::SubFOp::create(b, at, widen(b, at, x), reference(b, at, top)));
+  }
+  /// `divisor`: of Mean; `top`: of LogSumExp.
+  Value finish(OpBuilder &b, Location at, Value y, Value divisor, Value top) const {
+    bool real = isa<FloatType>(element);
+    if (fold == Fold::Mean)
+      y = real      ? arith::DivFOp::create(b, at, y, divisor).getResult()
+          : natural ? arith::DivUIOp::create(b, at, y, divisor).getResult()
+                    : arith::DivSIOp::create(b, at, y, divisor).getResult();
+    if (fold == Fold::L2) {
+      Value root = real ? y : OnnxLowering::castScalar(b, at, y, onnxElement, b.getF64Type());
+      root = math::SqrtOp::create(b, at, root);
+      y = real ? root : OnnxLowering::castScalar(b, at, root, b.getF64Type(), onnxElement);
+    }
+    if (fold == Fold::LogSum || isLogSumExp())
+      y = math::LogOp::create(b, at, y);
+    if (isLogSumExp())
+      y = arith::AddFOp::create(b, at, y, reference(b, at, top));
+    return y.getType() == element ? y : arith::TruncFOp::create(b, at, element, y).getResult();
+  }
+  /// The number of elements as Mean's divisor; an empty integer mean is 0.
+  Value divisor(OnnxLowering &to, Value count) const {
+    OpBuilder &b = to.builder;
+    if (!isa<FloatType>(element))
+      count = arith::MaxSIOp::create(b, to.loc(), count, to.index(1));
+    Value number = arith::IndexCastOp::create(b, to.loc(), b.getI64Type(), count);
+    return OnnxLowering::castScalar(b, to.loc(), number, b.getI64Type(), isa<FloatType>(element) ? wide : onnxElement);
+  }
+};
+
+/// The axes come at run time: in row-major order each element goes to its place in a tensor with extent 1 along them.
+template <typename OpT> LogicalResult lowerReduceByRun(OpT op, OnnxLowering &to, const Reduction &reduction) {
   OpBuilder &b = to.builder;
+  Dims input(to.shapes.shape(op.getData()));
+  SmallVector<Value> extents, kept;
+  for (const SymbolicExpr &dim : input)
+    extents.push_back(to.sizeValue(dim));
+  RuntimeAxes axes = runtimeAxes(to, op.getAxes(), input.size());
+  SmallVector<OpFoldResult> sizes;
+  Value zero = to.index(0), one = to.index(1), count = one;
+  for (auto [flag, extent] : llvm::zip(axes.flags, extents)) {
+    if (!op.getNoopWithEmptyAxes())
+      flag = compute<arith::OrIOp>(to, flag, axes.none);
+    count = compute<arith::MulIOp>(to, count, select(to, flag, extent, one));
+    kept.push_back(select(to, flag, one, extent));
+    sizes.push_back(kept.back());
+  }
+  Value x = to.value(op.getData());
+  auto over = [&](Fold fold, llvm::function_ref<Value(OpBuilder &, Location, Value, Value, ValueRange)> next) {
+    Value init = tensor::EmptyOp::create(b, to.loc(), sizes, reduction.wide);
+    Value start = startOf(to, fold, reduction.wide, reduction.natural);
+    init = linalg::FillOp::create(b, to.loc(), start, init).getResult(0);
+    return to.loops(extents, init,
+                    [&](OpBuilder &in, Location at, ArrayRef<Value> i, ValueRange carried) -> SmallVector<Value> {
+                      SmallVector<Value> target;
+                      for (auto [flag, index] : llvm::zip(axes.flags, i))
+                        target.push_back(arith::SelectOp::create(in, at, flag, zero, index));
+                      Value sum = tensor::ExtractOp::create(in, at, carried[0], target);
+                      sum = next(in, at, tensor::ExtractOp::create(in, at, x, i), sum, target);
+                      return {tensor::InsertOp::create(in, at, sum, carried[0], target)};
+                    })[0];
+  };
+  Value top, sum;
+  if (reduction.isLogSumExp()) {
+    top = over(Fold::Max, [&](OpBuilder &in, Location at, Value v, Value old, ValueRange) {
+      return step(in, at, Fold::Max, reduction.widen(in, at, v), old, false);
+    });
+    sum = over(Fold::Sum, [&](OpBuilder &in, Location at, Value v, Value old, ValueRange target) -> Value {
+      Value most = tensor::ExtractOp::create(in, at, top, target);
+      return arith::AddFOp::create(in, at, old, reduction.exponential(in, at, v, most));
+    });
+  } else {
+    sum = over(reduction.fold, [&](OpBuilder &in, Location at, Value v, Value old, ValueRange) {
+      return reduction.next(in, at, v, old);
+    });
+  }
+  if (reduction.hasFinish()) {
+    Value divisor = reduction.divisor(to, count);
+    sum = to.generate(sizes, reduction.element, [&](OpBuilder &in, Location at, ArrayRef<Value> i) {
+      Value most = top ? tensor::ExtractOp::create(in, at, top, i).getResult() : Value();
+      return reduction.finish(in, at, tensor::ExtractOp::create(in, at, sum, i), divisor, most);
+    });
+  }
+  if (!op.getKeepdims()) {
+    kept = keptExtents(to, axes.flags, extents, to.shapes.rank(op.getReduced()));
+    sum = reshapeTo(to, sum, to.type(op.getReduced()), kept);
+  }
+  to.set(op.getReduced(), sum);
+  return success();
+}
+
+template <typename OpT, Fold fold> LogicalResult lowerReduce(OpT op, OnnxLowering &to) {
   Dims input(to.shapes.shape(op.getData())), dims(to.shapes.shape(op.getReduced()));
+  Reduction reduction(op, to, fold);
   std::optional<SmallVector<int64_t>> axes = SmallVector<int64_t>();
   if (op.getAxes())
     axes = to.shapes.constants(op.getAxes());
   if (!axes)
-    return op->emitError("axes that are only known at run time are not supported");
+    return lowerReduceByRun(op, to, reduction);
   SmallVector<bool> reduced(input.size(), axes->empty() && !op.getNoopWithEmptyAxes());
   for (int64_t axis : *axes)
     reduced[axis < 0 ? axis + input.size() : axis] = true;
-  Type element = to.type(op.getData()).getElementType();
-  Type onnxElement = getElementTypeOrSelf(op.getData().getType());
-  bool natural = isUnsignedElement(op.getData());
-  auto real = dyn_cast<FloatType>(element);
-  Type wide = real && real.getWidth() < 32 ? Type(b.getF32Type()) : element;
-  auto widen = [&](OpBuilder &in, Location at, Value v) -> Value {
-    return v.getType() == wide ? v : arith::ExtFOp::create(in, at, wide, v).getResult();
-  };
-  Dims kept;
+  Dims kept, small = input;
   SymbolicExpr count(1);
   for (size_t i = 0; i < input.size(); ++i) {
-    if (reduced[i])
+    if (reduced[i]) {
       count = count * input[i];
-    else
+      small[i] = 1;
+    } else {
       kept.push_back(input[i]);
+    }
   }
-  Value divisor;
-  if (fold == Fold::Mean) {
-    Value number = arith::IndexCastOp::create(b, to.loc(), b.getI64Type(), to.sizeValue(count));
-    divisor = OnnxLowering::castScalar(b, to.loc(), number, b.getI64Type(), real ? wide : onnxElement);
-  }
-  Value sum = to.reduce(to.value(op.getData()), input, reduced, startOf(to, fold, wide, natural),
-                        [&](OpBuilder &in, Location at, ValueRange x) -> Value {
-                          return step(in, at, fold, widen(in, at, x[0]), x[1], natural);
-                        });
-  if (fold == Fold::Mean || fold == Fold::L2 || wide != element)
-    sum = to.elementwise({{sum, kept}}, kept, element, [&](OpBuilder &in, Location at, ValueRange x) -> Value {
-      Value y = x[0];
-      if (fold == Fold::Mean)
-        y = real      ? arith::DivFOp::create(in, at, y, divisor).getResult()
-            : natural ? arith::DivUIOp::create(in, at, y, divisor).getResult()
-                      : arith::DivSIOp::create(in, at, y, divisor).getResult();
-      if (fold == Fold::L2) {
-        Value root = real ? y : OnnxLowering::castScalar(in, at, y, onnxElement, in.getF64Type());
-        root = math::SqrtOp::create(in, at, root);
-        y = real ? root : OnnxLowering::castScalar(in, at, root, in.getF64Type(), onnxElement);
-      }
-      return y.getType() == element ? y : arith::TruncFOp::create(in, at, element, y).getResult();
+  Value divisor, top, sum, x = to.value(op.getData());
+  if (fold == Fold::Mean)
+    divisor = reduction.divisor(to, to.sizeValue(count));
+  Value start = startOf(to, fold, reduction.wide, reduction.natural);
+  if (reduction.isLogSumExp()) {
+    top = to.reduce(x, input, reduced, startOf(to, Fold::Max, reduction.wide, false),
+                    [&](OpBuilder &in, Location at, ValueRange v) {
+                      return step(in, at, Fold::Max, reduction.widen(in, at, v[0]), v[1], false);
+                    });
+    Value tops = to.reshape(top, kept, small);
+    Value terms = to.elementwise(
+        {{x, input}, {tops, small}}, input, reduction.wide,
+        [&](OpBuilder &in, Location at, ValueRange v) { return reduction.exponential(in, at, v[0], v[1]); });
+    sum = to.reduce(terms, input, reduced, start, [&](OpBuilder &in, Location at, ValueRange v) -> Value {
+      return arith::AddFOp::create(in, at, v[1], v[0]);
     });
+  } else {
+    sum = to.reduce(x, input, reduced, start,
+                    [&](OpBuilder &in, Location at, ValueRange v) { return reduction.next(in, at, v[0], v[1]); });
+  }
+  if (reduction.hasFinish()) {
+    SmallVector<OnnxLowering::Operand> operands{{sum, kept}};
+    if (top)
+      operands.push_back({top, kept});
+    sum = to.elementwise(operands, kept, reduction.element, [&](OpBuilder &in, Location at, ValueRange v) {
+      return reduction.finish(in, at, v[0], divisor, top ? v[1] : Value());
+    });
+  }
   to.set(op.getReduced(), to.reshape(sum, kept, dims));
   return success();
 }
@@ -263,6 +387,8 @@ void populateReduceLowerings(OnnxLoweringRegistry &registry) {
   registry.add<onnx::ReduceL1Op>(lowerReduce<onnx::ReduceL1Op, Fold::L1>);
   registry.add<onnx::ReduceL2Op>(lowerReduce<onnx::ReduceL2Op, Fold::L2>);
   registry.add<onnx::ReduceSumSquareOp>(lowerReduce<onnx::ReduceSumSquareOp, Fold::SumSquare>);
+  registry.add<onnx::ReduceLogSumOp>(lowerReduce<onnx::ReduceLogSumOp, Fold::LogSum>);
+  registry.add<onnx::ReduceLogSumExpOp>(lowerReduce<onnx::ReduceLogSumExpOp, Fold::LogSumExp>);
   registry.add<onnx::SoftmaxOp>(lowerSoftmax<onnx::SoftmaxOp, false>);
   registry.add<onnx::LogSoftmaxOp>(lowerSoftmax<onnx::LogSoftmaxOp, true>);
   registry.add<onnx::CumSumOp>(lowerCumSum);

@@ -91,7 +91,9 @@ LogicalResult lowerScatterElements(onnx::ScatterElementsOp op, OnnxLowering &to)
 LogicalResult lowerScatterND(onnx::ScatterNDOp op, OnnxLowering &to) {
   Dims data(to.shapes.shape(op.getData())), indexDims(to.shapes.shape(op.getIndices())),
       updateDims(to.shapes.shape(op.getUpdates()));
-  int64_t length = *indexDims.back().constant(), outer = indexDims.size() - 1;
+  int64_t outer = indexDims.size() - 1,
+          length = outer + static_cast<int64_t>(data.size()) - static_cast<int64_t>(updateDims.size());
+  to.checkExtent(indexDims.back(), length, "the index tuples");
   Value indices = to.value(op.getIndices());
   SmallVector<Value> bounds, extents, numbers;
   for (int64_t k = 0; k < length; ++k) {

@@ -84,14 +84,20 @@ public:
   /// One `linalg.generic` over `dims` whose body computes each element from its indices (and any tensors it captures
   /// and reads with tensor.extract).
   using IndexBody = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, llvm::ArrayRef<mlir::Value>)>;
-  mlir::Value generate(llvm::ArrayRef<SymbolicExpr> dims, mlir::Type element, IndexBody body);
+  mlir::Value generate(llvm::ArrayRef<SymbolicExpr> dims, mlir::Type element, IndexBody body) {
+    return generate(sizes(dims), element, body);
+  }
+  mlir::Value generate(llvm::ArrayRef<mlir::OpFoldResult> extents, mlir::Type element, IndexBody body);
+  /// Every element of a lowered tensor through `body`; the result has its shape.
+  mlir::Value map(mlir::Value tensor, mlir::Type element, ScalarBody body);
 
   /// Folds the axes for which `reduced` holds into `init`, in row-major order, one chain per element of the result. The
   /// body gets the element and the value so far. The result has the other axes only.
   mlir::Value reduce(mlir::Value tensor, llvm::ArrayRef<SymbolicExpr> dims, llvm::ArrayRef<bool> reduced,
                      mlir::Value init, ScalarBody body);
 
-  /// Nested loops over `extents` that carry tensors; the body returns the new ones. Returns the final ones.
+  /// Nested loops over `extents` that carry tensors; the body returns the new ones. Returns the final ones. In the body
+  /// `builder` stands inside the loops.
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::Location, llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::Value> extents, mlir::ValueRange init, LoopBody body);
@@ -99,6 +105,8 @@ public:
   /// Ends the run with a message, prefixed by the node's name, unless `condition` (i1) holds.
   void check(mlir::Value condition, const llvm::Twine &message, mlir::ValueRange values = {});
 
+  /// Ends the run unless `dim` is `extent`; `what` has it.
+  void checkExtent(const SymbolicExpr &dim, int64_t extent, llvm::StringRef what);
   /// Ends the run when a tensor of these extents, which the data decides, has more than 2^40 elements: no product of
   /// extents that becomes a size in bytes may wrap.
   void checkSize(llvm::ArrayRef<mlir::OpFoldResult> extents);
@@ -157,6 +165,9 @@ void populateElementwiseLowerings(OnnxLoweringRegistry &registry);
 void populateMatMulLowerings(OnnxLoweringRegistry &registry);
 void populateNormLowerings(OnnxLoweringRegistry &registry);
 void populateLayoutLowerings(OnnxLoweringRegistry &registry);
+void populateSliceLowerings(OnnxLoweringRegistry &registry);
+void populateActivationLowerings(OnnxLoweringRegistry &registry);
+void populateBitwiseLowerings(OnnxLoweringRegistry &registry);
 void populateIndexingLowerings(OnnxLoweringRegistry &registry);
 void populateScatterLowerings(OnnxLoweringRegistry &registry);
 void populateQuantisedLowerings(OnnxLoweringRegistry &registry);

@@ -120,9 +120,9 @@ Value OnnxLowering::elementwise(ArrayRef<Operand> operands, ArrayRef<SymbolicExp
   return generic.getResult(0);
 }
 
-Value OnnxLowering::generate(ArrayRef<SymbolicExpr> dims, Type element, IndexBody body) {
-  int64_t rank = dims.size();
-  Value init = empty(dims, element);
+Value OnnxLowering::generate(ArrayRef<OpFoldResult> extents, Type element, IndexBody body) {
+  int64_t rank = extents.size();
+  Value init = tensor::EmptyOp::create(builder, location, extents, signlessType(element));
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(builder, location, init.getType(), ValueRange{}, init,
                                            builder.getMultiDimIdentityMap(rank), iterators,
@@ -132,6 +132,18 @@ Value OnnxLowering::generate(ArrayRef<SymbolicExpr> dims, Type element, IndexBod
                                                indices.push_back(linalg::IndexOp::create(b, at, axis));
                                              linalg::YieldOp::create(b, at, body(b, at, indices));
                                            });
+  return generic.getResult(0);
+}
+
+Value OnnxLowering::map(Value tensor, Type element, ScalarBody body) {
+  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  Value init = tensor::EmptyOp::create(builder, location, tensor::getMixedSizes(builder, location, tensor),
+                                       signlessType(element));
+  AffineMap identity = builder.getMultiDimIdentityMap(rank);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, location, init.getType(), tensor, init, ArrayRef{identity, identity}, iterators,
+      [&](OpBuilder &b, Location at, ValueRange x) { linalg::YieldOp::create(b, at, body(b, at, x.take_front())); });
   return generic.getResult(0);
 }
 
