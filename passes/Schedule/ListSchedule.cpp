@@ -10,9 +10,12 @@ namespace {
 
 class ListScheduler {
 public:
-  explicit ListScheduler(const Problem &problem)
-      : problem(problem), count(problem.tasks.size()), successors(count), missing(count, 0), way(count, 0),
-        arrival(count, 0) {
+  /// `patience`: an exchange that arrives within this part of a task's time is rather waited for, when more hangs on
+  /// it. `weight`: how much computation counts on the way to the end beside exchanges.
+  /// `fit`: of the tasks that may run, the one that fills the time until the next arrival best.
+  ListScheduler(const Problem &problem, double patience, double weight, bool fit)
+      : problem(problem), patience(patience), fit(fit), count(problem.tasks.size()), successors(count),
+        missing(count, 0), way(count, 0), arrival(count, 0) {
     for (size_t i = 0; i < count; ++i) {
       auto edge = [&](int64_t before) {
         successors[before].push_back(i);
@@ -23,7 +26,7 @@ public:
       if (problem.tasks[i].kind == Task::Kind::Wait)
         edge(problem.tasks[i].start);
     }
-    // The longest way from the beginning of a task to the end, exchanges included.
+    // The longest way from the beginning of a task to the end.
     for (size_t i = count; i-- > 0;) {
       double behind = 0;
       for (int64_t next : successors[i]) {
@@ -31,7 +34,7 @@ public:
             problem.tasks[next].kind == Task::Kind::Wait && problem.tasks[next].start == static_cast<int64_t>(i);
         behind = std::max(behind, way[next] + (waits ? problem.tasks[i].transfer : 0));
       }
-      way[i] = problem.tasks[i].seconds + behind;
+      way[i] = weight * problem.tasks[i].seconds + behind;
     }
   }
 
@@ -67,9 +70,31 @@ private:
     for (int64_t i : ready)
       if (problem.tasks[i].kind == Task::Kind::Start)
         return i;
-    if (!ready.empty())
-      return *ready.begin();
-    return pending.begin()->second;
+    if (ready.empty())
+      return pending.begin()->second;
+    int64_t first = *ready.begin();
+    if (!pending.empty()) {
+      auto [arrives, waiting] = *pending.begin();
+      if (way[waiting] > way[first] && arrives - now < patience * problem.tasks[first].seconds)
+        return waiting;
+      if (fit)
+        return fitting(arrives - now);
+    }
+    return first;
+  }
+
+  /// The shortest task that lasts for `window`, else the longest; among the first few.
+  int64_t fitting(double window) const {
+    int64_t best = *ready.begin(), looked = 0;
+    auto lasts = [&](int64_t i) { return problem.tasks[i].seconds >= window; };
+    for (int64_t i : ready) {
+      double seconds = problem.tasks[i].seconds, current = problem.tasks[best].seconds;
+      if (lasts(i) ? !lasts(best) || seconds < current : !lasts(best) && seconds > current)
+        best = i;
+      if (++looked == 8)
+        break;
+    }
+    return best;
   }
 
   void issue(int64_t i) {
@@ -91,6 +116,8 @@ private:
   }
 
   const Problem &problem;
+  double patience;
+  bool fit;
   size_t count;
   std::vector<std::vector<int64_t>> successors;
   std::vector<int64_t> missing;
@@ -101,11 +128,62 @@ private:
   double now = 0, linkFree = 0;
 };
 
+/// Moves runs of up to four tasks to other legal places, and exchanges two tasks, while that shortens the schedule.
+void improve(const Problem &problem, Schedule &best) {
+  auto tried = [&](std::vector<int64_t> order) {
+    if (llvm::Error error = verify(problem, order)) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+    Schedule found = simulate(problem, order);
+    if (found.makespan >= best.makespan)
+      return false;
+    best = std::move(found);
+    return true;
+  };
+  size_t count = best.order.size();
+  auto moved = [&](size_t from, size_t length, size_t to) {
+    std::vector<int64_t> order = best.order;
+    auto first = order.begin() + from, last = first + length;
+    std::vector<int64_t> run(first, last);
+    order.erase(first, last);
+    order.insert(order.begin() + to, run.begin(), run.end());
+    return order;
+  };
+  auto exchanged = [&](size_t i, size_t j) {
+    std::vector<int64_t> order = best.order;
+    std::swap(order[i], order[j]);
+    return order;
+  };
+  for (bool better = true; better;) {
+    better = false;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t j = i + 1; j < count; ++j)
+        better |= tried(exchanged(i, j));
+    for (size_t length = 1; length <= 4; ++length)
+      for (size_t from = 0; from + length <= count; ++from)
+        for (size_t to = 0; to + length <= count; ++to)
+          better |= to != from && tried(moved(from, length, to));
+  }
+}
+
+/// Problems up to this size are improved further.
+constexpr size_t kSmall = 32;
+
 } // namespace
 
 Schedule farskip::schedule::listSchedule(const Problem &problem) {
   std::vector<int64_t> original(problem.tasks.size());
   std::iota(original.begin(), original.end(), 0);
-  Schedule kept = simulate(problem, original), found = simulate(problem, ListScheduler(problem).run());
-  return found.makespan < kept.makespan ? found : kept;
+  Schedule best = simulate(problem, original);
+  for (double weight : {1.0, 0.25, 0.0})
+    for (double patience : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0})
+      for (bool fit : {false, true}) {
+        Schedule found = simulate(problem, ListScheduler(problem, patience, weight, fit).run());
+        if (found.makespan < best.makespan)
+          best = std::move(found);
+      }
+  if (problem.tasks.size() <= kSmall)
+    improve(problem, best);
+  return best;
 }
