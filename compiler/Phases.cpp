@@ -79,20 +79,27 @@ static void buildOverlapped(OpPassManager &passes, const PhaseOptions &options) 
   passes.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
 }
 
-static void buildBuffers(OpPassManager &passes) {
+static void buildBuffers(OpPassManager &passes, const PhaseOptions &options) {
+  auto shaped = [&](auto pass) {
+    pass.lanes = options.kernels.lanes;
+    pass.width = options.kernels.width;
+    return pass;
+  };
+  passes.addPass(createPackWeightsPass(shaped(PackWeightsPassOptions())));
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createBindProgramPass());
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
-  bufferization::OneShotBufferizePassOptions options;
-  options.bufferizeFunctionBoundaries = false;
-  passes.addPass(bufferization::createOneShotBufferizePass(options));
+  bufferization::OneShotBufferizePassOptions oneShot;
+  oneShot.bufferizeFunctionBoundaries = false;
+  passes.addPass(bufferization::createOneShotBufferizePass(oneShot));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(createLowerPlansPass());
   passes.addNestedPass<func::FuncOp>(createPlanArenaPass());
   passes.addPass(createLowerModelOpsPass());
+  passes.addPass(createLowerProductsPass(shaped(LowerProductsPassOptions())));
   passes.addPass(createOutlineKernelsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
@@ -108,9 +115,10 @@ static void buildLLVM(OpPassManager &passes) {
   passes.addPass(arith::createArithExpandOpsPass());
   passes.addPass(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());
+  // Masks become comparisons of arith.
+  passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertIndexToLLVMPass());
-  passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createFinalizeMemRefToLLVMConversionPass());
   passes.addPass(createConvertFuncToLLVMPass());
@@ -139,7 +147,7 @@ void farskip::buildPhase(OpPassManager &passes, Phase phase, const PhaseOptions 
   case Phase::Overlapped:
     return buildOverlapped(passes, options);
   case Phase::Buffers:
-    return buildBuffers(passes);
+    return buildBuffers(passes, options);
   case Phase::LLVM:
     return buildLLVM(passes);
   default:

@@ -3,6 +3,7 @@
 #ifndef FARSKIP_COMPILER_PHASES_H
 #define FARSKIP_COMPILER_PHASES_H
 
+#include "compiler/Target/KernelShape.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -25,6 +26,7 @@ struct PhaseOptions {
   int64_t ranks = 1;
   std::string attention = "data"; ///< data or tensor
   bool overlap = true;            ///< exchanges run under computation
+  KernelShape kernels;            ///< of the CPU's registers
 };
 
 /// Adds the passes that lead from the phase before to `phase`.

@@ -4,6 +4,7 @@
 #include "compiler/Builder/OnnxBuilder.h"
 #include "compiler/Driver/Description.h"
 #include "compiler/Driver/OutputFile.h"
+#include "compiler/Driver/PackedWeights.h"
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Reader.h"
 #include "compiler/Plan/Plan.h"
@@ -89,7 +90,11 @@ private:
     llvm::json::Object program;
     bool connected = options.emit == Emit::Onnx || options.emit == Emit::Plan;
     Phase last = options.compileTo.value_or(connected ? Phase::Connected : Phase::LLVM);
-    PhaseOptions phaseOptions{options.farskip, options.farskipPart, options.ranks, options.attention, options.overlap};
+    llvm::Expected<KernelShape> kernels = kernelShape(options.cpu);
+    if (!kernels)
+      return fail(kernels.takeError(), kInternal);
+    PhaseOptions phaseOptions{options.farskip,   options.farskipPart, options.ranks,
+                              options.attention, options.overlap,     *kernels};
     for (int i = 0; i <= static_cast<int>(last); ++i) {
       auto phase = static_cast<Phase>(i);
       if (phase == Phase::Raised)
@@ -184,10 +189,8 @@ private:
   }
 
   static uint64_t weightsBytes(ModuleOp module) {
-    auto table = module->getAttrOfType<DenseI64ArrayAttr>(kWeightsAttr);
-    if (!table || table.empty())
-      return 0;
-    return table[table.size() - 1] + table[table.size() - 2];
+    std::vector<WeightEntry> table = WeightEntry::table(module);
+    return table.empty() ? 0 : table.back().place + table.back().bytes;
   }
 
   /// A name for this executable and its weights: the options, the model's
@@ -219,16 +222,16 @@ private:
     static_assert(sizeof header == kWeightsHeader);
     if (llvm::Error error = file.write({reinterpret_cast<const char *>(&header), sizeof header}))
       return error;
-    auto table = module->getAttrOfType<DenseI64ArrayAttr>(kWeightsAttr);
-    for (int64_t i = 0; i < table.size(); i += 4) {
-      if (llvm::Error error = file.padTo(table[i + 3]))
+    for (const WeightEntry &entry : WeightEntry::table(module)) {
+      if (llvm::Error error = file.padTo(entry.place))
         return error;
       reader::DataRef data;
-      data.file = table[i];
-      data.offset = table[i + 1];
-      data.length = table[i + 2];
-      llvm::ArrayRef<char> bytes = model.files.bytes(data);
-      if (llvm::Error error = file.write({bytes.data(), bytes.size()}))
+      data.file = entry.file;
+      data.offset = entry.offset;
+      data.length = entry.length;
+      if (llvm::Error error = writeWeight(entry, model.files.bytes(data), [&](llvm::ArrayRef<char> bytes) {
+            return file.write({bytes.data(), bytes.size()});
+          }))
         return error;
     }
     return file.finish();

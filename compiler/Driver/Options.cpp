@@ -32,6 +32,7 @@ Compiles an ONNX model to a program: OUTPUT and OUTPUT.weights.
   --farskip-part=both|attention|moe
                               which reads of the selected layers move (default both)
   --overlap=on|off            exchanges run under computation, or each blocks (default on)
+  --weights=pack              the weights file is laid out for the kernels
   --cpu=native|NAME           the CPU to generate code for (default native)
   --allow-external-dir=DIR    a further folder in which external data may lie; may be repeated
   --strict-external-data      refuse external data with several hard links
@@ -62,7 +63,8 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
                                                    "--cpu",
                                                    "--allow-external-dir",
                                                    "--plan-format",
-                                                   "--overlap"};
+                                                   "--overlap",
+                                                   "--weights"};
   DriverOptions options;
   llvm::StringSet<> seen;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -146,6 +148,9 @@ llvm::Expected<DriverOptions> farskip::parseDriverOptions(llvm::ArrayRef<llvm::S
       if (llvm::Error error = choice({"text", "json"}))
         return error;
       options.planFormat = value.str();
+    } else if (name == "--weights") {
+      if (llvm::Error error = choice({"pack"}))
+        return error;
     } else if (name == "--cpu") {
       options.cpu.cpu = value.str();
     } else {

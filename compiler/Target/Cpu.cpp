@@ -75,6 +75,16 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(const 
   return machine;
 }
 
+llvm::Expected<KernelShape> farskip::kernelShape(const CpuOptions &options) {
+  auto machine = targetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  // 24 sums of 16 lanes and four factors are in the 32 registers of AVX-512; 12 sums of 8 lanes in AVX2's 16.
+  if ((*machine)->getMCSubtargetInfo()->checkFeatures("+avx512f"))
+    return KernelShape{16, 64};
+  return KernelShape{8, 16};
+}
+
 static llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                                llvm::TargetMachine &machine, bool optimize) {
   mlir::registerBuiltinDialectTranslation(*module->getContext());

@@ -3,6 +3,7 @@
 #ifndef FARSKIP_COMPILER_TARGET_CPU_H
 #define FARSKIP_COMPILER_TARGET_CPU_H
 
+#include "compiler/Target/KernelShape.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,6 +18,9 @@ struct CpuOptions {
 
 /// Fails, naming what is valid, when the chosen CPU cannot be generated for.
 llvm::Error checkCpu(const CpuOptions &options);
+
+/// The kernels that suit the chosen CPU.
+llvm::Expected<KernelShape> kernelShape(const CpuOptions &options);
 
 /// Translates and optimises. The module must be in the phase `llvm`.
 llvm::Error emitLLVM(mlir::ModuleOp module, const CpuOptions &options, llvm::raw_pwrite_stream &os);

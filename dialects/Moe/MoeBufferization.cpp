@@ -39,6 +39,7 @@ void registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MoeDialect *) {
     AttentionOp::attachInterface<OverwritingModel<AttentionOp>>(*context);
     PackedMatMulOp::attachInterface<OverwritingModel<PackedMatMulOp>>(*context);
+    ProductOp::attachInterface<OverwritingModel<ProductOp>>(*context);
   });
 }
 

