@@ -66,11 +66,12 @@ ResidualStream::ResidualStream(func::FuncOp function) {
     findNative();
 }
 
-/// Values that depend on `root`.
+/// Values that depend on what `root` holds; its shape alone carries nothing.
 static llvm::DenseSet<Value> closure(Block &body, Value root) {
   llvm::DenseSet<Value> result{root};
   for (Operation &op : body)
-    if (llvm::any_of(op.getOperands(), [&](Value operand) { return result.contains(operand); }))
+    if (!is(&op, {"Shape", "Size"}) &&
+        llvm::any_of(op.getOperands(), [&](Value operand) { return result.contains(operand); }))
       result.insert(op.result_begin(), op.result_end());
   return result;
 }
