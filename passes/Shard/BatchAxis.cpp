@@ -20,6 +20,8 @@ BatchAxis::BatchAxis(func::FuncOp function, SymbolicShapes &shapes, SymbolicExpr
     visit(&op);
   for (Value result : body.getTerminator()->getOperands()) {
     BatchState state = data(result, body.getTerminator());
+    if (state.isList())
+      state = BatchState::unknown(result.getDefiningOp(), "it lists what the data chooses");
     if (state.isSlice() && !state.isPlain())
       state = BatchState::unknown(result.getDefiningOp(), "its numbers count along the batch");
     states[result] = state;
@@ -34,9 +36,14 @@ bool BatchAxis::mentionsBatch(const SymbolicExpr &expr) {
       if (id == symbol)
         return true;
       const SymbolDefinition &definition = shapes.definition(id);
-      if (definition.kind != SymbolDefinition::Kind::Extent &&
-          (mentionsBatch(definition.lhs) || mentionsBatch(definition.rhs)))
-        return true;
+      if (definition.kind != SymbolDefinition::Kind::Extent) {
+        if (mentionsBatch(definition.lhs) || mentionsBatch(definition.rhs))
+          return true;
+      } else if (auto at = states.find(definition.value); at != states.end() && !isa<BlockArgument>(definition.value)) {
+        // An extent that the data of this rank decides.
+        if (at->second.kind != BatchState::Kind::Same)
+          return true;
+      }
     }
   return false;
 }
@@ -61,12 +68,12 @@ BatchState BatchAxis::checked(BatchState state, Value value, Operation *op) {
     return state;
   ArrayRef<SymbolicExpr> dims = shapes.shape(value);
   for (auto [axis, dim] : llvm::enumerate(dims)) {
-    bool sliced = state.isSlice() && static_cast<int64_t>(axis) == state.axis;
-    if (sliced ? !perSequence(dim) : mentionsBatch(dim))
+    bool part = state.isPart() && static_cast<int64_t>(axis) == state.axis;
+    if (part ? state.isSlice() && !perSequence(dim) : mentionsBatch(dim))
       return BatchState::unknown(op, "a value of shape " + shapes.str(dims) + " is not cut into sequences along " +
-                                         (state.isSlice() ? "axis " + Twine(state.axis) : Twine("any axis")));
+                                         (state.isPart() ? "axis " + Twine(state.axis) : Twine("any axis")));
   }
-  if (state.isSlice() && llvm::all_of(state.units, [](const SymbolicExpr &unit) { return unit.isConstant(0); }))
+  if (state.isPart() && llvm::all_of(state.units, [](const SymbolicExpr &unit) { return unit.isConstant(0); }))
     state.units.clear();
   return state;
 }

@@ -11,24 +11,54 @@ namespace farskip {
 /// What a rank holds of a value when it runs the program on its block of the batch.
 struct BatchState {
   enum class Kind {
-    Same,    ///< what every rank holds; for small integer tensors with known contents: the contents, of its own batch
-    Slice,   ///< the rank's block along `axis`, whose extent is a multiple of the batch
+    Same,  ///< what every rank holds; for small integer tensors with known contents: the contents, of its own batch
+    Slice, ///< the rank's block along `axis`, whose extent is a multiple of the batch
+    List, ///< along `axis`, entries that belong to sequences of the rank: those of the whole batch's list, in its order
     Unknown, ///< not proven to be either
   } kind = Kind::Same;
   int64_t axis = 0;
-  /// Of an integer slice that counts along the batch: by how much its numbers grow from one sequence to the next. They
-  /// start at zero on every rank. One entry, or one for each position of the last axis; empty is zero.
+  /// Of integers that count along the batch: by how much the numbers grow from one sequence to the next. They start at
+  /// zero on every rank. One entry, or one for each position of the axis `along`; empty is zero.
   Dims units;
+  int64_t along = 0;
+  /// List: what made it. Entries of two lists of one source belong together; null goes with any.
+  mlir::Operation *source = nullptr;
   /// Unknown: the operation at which the proof ends, and why.
   mlir::Operation *cause = nullptr;
   std::string reason;
 
   static BatchState same() { return {}; }
-  static BatchState slice(int64_t axis, Dims units = {}) { return {Kind::Slice, axis, std::move(units), nullptr, ""}; }
+  static BatchState slice(int64_t axis, Dims units = {}, int64_t along = 0) {
+    BatchState state;
+    state.kind = Kind::Slice;
+    state.axis = axis;
+    state.units = std::move(units);
+    state.along = along;
+    return state;
+  }
   static BatchState unknown(mlir::Operation *cause, const llvm::Twine &reason) {
-    return {Kind::Unknown, 0, {}, cause, reason.str()};
+    BatchState state;
+    state.kind = Kind::Unknown;
+    state.cause = cause;
+    state.reason = reason.str();
+    return state;
+  }
+  /// Like this one, with another axis and other units.
+  BatchState at(int64_t newAxis, Dims newUnits = {}, int64_t newAlong = 0) const {
+    BatchState state = *this;
+    state.axis = newAxis;
+    state.units = std::move(newUnits);
+    state.along = newAlong;
+    return state;
   }
   bool isSlice() const { return kind == Kind::Slice; }
+  bool isList() const { return kind == Kind::List; }
+  /// A slice or a list: the rank's part of something along `axis`.
+  bool isPart() const { return isSlice() || isList(); }
+  /// Whether entries of the two along their axes belong together.
+  bool matches(const BatchState &other) const {
+    return kind == other.kind && (!isList() || !source || !other.source || source == other.source);
+  }
   bool isUnknown() const { return kind == Kind::Unknown; }
   /// A slice that holds no numbers that count along the batch.
   bool isPlain() const { return units.empty(); }

@@ -32,17 +32,18 @@ public:
       BatchState state = data(operand);
       if (state.isUnknown())
         return state;
-      if (!state.isSlice())
+      if (!state.isPart())
         continue;
       int64_t aligned = state.axis + most - rank(operand);
-      if (result.isSlice() && result.axis != aligned)
+      if (result.isPart() && (result.axis != aligned || !result.matches(state)))
         return unknown("operands count sequences along different axes");
-      result = BatchState::slice(aligned);
+      if (!result.isPart() || !result.source)
+        result = state.at(aligned);
     }
-    if (result.isSlice())
+    if (result.isPart())
       for (Value operand : operands) {
         int64_t own = result.axis - (most - rank(operand));
-        if (data(operand).isSlice() || own < 0 || shapes.shape(operand)[own].isConstant(1))
+        if (data(operand).isPart() || own < 0 || shapes.shape(operand)[own].isConstant(1))
           continue;
         return unknown("an operand that is the same on all ranks has extent " + shapes.str(shapes.shape(operand)[own]) +
                        " along the batch");
@@ -58,32 +59,32 @@ public:
 
   BatchState elementwise() {
     BatchState result = broadcast(op->getOperands());
-    if (!result.isSlice() || !anyCounts(op->getOperands()))
+    if (!result.isPart() || !anyCounts(op->getOperands()))
       return result;
+    if (isa<CastOp, IdentityOp>(op))
+      return data(op->getOperand(0));
     // Numbers that count along the batch may be shifted, scaled and compared with their like.
     for (Value operand : op->getOperands())
       if (data(operand).units.size() > 1)
         return unknown("index tuples along the batch are used as numbers");
-    if (isa<CastOp, IdentityOp>(op))
-      return data(op->getOperand(0));
     auto of = [&](unsigned i) { return unit(data(op->getOperand(i))); };
     if (isa<AddOp>(op))
-      return BatchState::slice(result.axis, {of(0) + of(1)});
+      return result.at(result.axis, {of(0) + of(1)});
     if (isa<SubOp>(op))
-      return BatchState::slice(result.axis, {of(0) - of(1)});
+      return result.at(result.axis, {of(0) - of(1)});
     if (isa<MulOp>(op))
       for (unsigned i : {0u, 1u})
         if (const Dims *factor = shapes.contents(op->getOperand(i)); factor && factor->size() == 1)
-          return BatchState::slice(result.axis, {of(1 - i) * (*factor)[0]});
+          return result.at(result.axis, {of(1 - i) * (*factor)[0]});
     if (isa<EqualOp, LessOp, LessOrEqualOp, GreaterOp, GreaterOrEqualOp>(op) && of(0) == of(1))
-      return BatchState::slice(result.axis);
+      return result;
     return unknown("numbers that count along the batch are used in a way that depends on where it starts");
   }
 
   /// Operand 0 passes; the axes for which `mixes` holds are brought together.
   BatchState alongAxes(Value value, function_ref<bool(int64_t)> mixes) {
     BatchState state = data(value);
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     if (mixes(state.axis))
       return unknown("it brings sequences together");
@@ -92,7 +93,7 @@ public:
 
   template <typename OpT> BatchState reduction(OpT reduce) {
     BatchState state = data(reduce.getData());
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     std::optional<SmallVector<int64_t>> axes;
     int64_t all = rank(reduce.getData());
@@ -117,12 +118,12 @@ public:
     if (!state.isPlain())
       return unknown("numbers that count along the batch are mixed");
     int64_t before = keep ? 0 : llvm::count(reduced.take_front(state.axis), true);
-    return BatchState::slice(state.axis - before);
+    return state.at(state.axis - before);
   }
 
   template <typename OpT> BatchState argument(OpT arg) {
     BatchState state = data(arg.getData());
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     SmallVector<bool> reduced(rank(arg.getData()), false);
     reduced[normalized(arg.getAxis(), reduced.size())] = true;
@@ -133,16 +134,18 @@ public:
   BatchState reshaped(Value from, Value to) {
     BatchState state = data(from);
     ArrayRef<SymbolicExpr> source = shapes.shape(from), target = shapes.shape(to);
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     SymbolicExpr outer(1), seen(1);
     for (int64_t a = 0; a < state.axis; ++a)
       outer = outer * source[a];
-    if (state.units.size() > 1 && source.back() != target.back())
+    int64_t last = rank(from) - 1;
+    if (state.units.size() > 1 && (state.along != last || source.back() != target.back()))
       return unknown("index tuples along the batch are taken apart");
     for (auto [a, dim] : llvm::enumerate(target)) {
-      if (seen == outer && axis.perSequence(dim))
-        return BatchState::slice(a, state.units);
+      bool kept = state.isSlice() ? axis.perSequence(dim).has_value() : dim == source[state.axis];
+      if (seen == outer && kept)
+        return state.at(a, state.units, rank(to) - 1);
       seen = seen * dim;
     }
     return unknown("sequences do not stay apart in shape " + shapes.str(target));
@@ -150,18 +153,16 @@ public:
 
   BatchState transpose(TransposeOp transpose) {
     BatchState state = data(transpose.getData());
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
-    int64_t all = rank(transpose.getData());
     SmallVector<int64_t> perm;
     if (std::optional<ArrayRef<int64_t>> given = transpose.getPerm())
       perm.assign(given->begin(), given->end());
     else
-      for (int64_t a = all - 1; a >= 0; --a)
+      for (int64_t a = rank(transpose.getData()) - 1; a >= 0; --a)
         perm.push_back(a);
-    if (state.units.size() > 1 && perm.back() != all - 1)
-      return unknown("index tuples along the batch are transposed");
-    return BatchState::slice(llvm::find(perm, state.axis) - perm.begin(), state.units);
+    auto moved = [&](int64_t a) -> int64_t { return llvm::find(perm, a) - perm.begin(); };
+    return state.at(moved(state.axis), state.units, state.units.size() > 1 ? moved(state.along) : 0);
   }
 
   BatchState concat(ConcatOp concat) {
@@ -171,34 +172,34 @@ public:
       BatchState state = data(input);
       if (state.isUnknown())
         return state;
-      if (state.isSlice()) {
-        if (result.isSlice() && result.axis != state.axis)
-          return unknown("operands count sequences along different axes");
-        result = BatchState::slice(state.axis);
-      }
+      if (!state.isPart())
+        continue;
+      if (result.isPart() && (result.axis != state.axis || !result.matches(state)))
+        return unknown("operands count sequences along different axes");
+      if (!result.isPart() || !result.source)
+        result = state.at(state.axis);
     }
-    if (!result.isSlice())
+    if (!result.isPart())
       return result;
     if (result.axis == along)
       return concat.getInputs().size() == 1 ? data(concat.getInputs().front())
                                             : unknown("it puts sequences one after the other");
     for (Value input : concat.getInputs())
-      if (!data(input).isSlice() && !shapes.shape(input)[along].isConstant(0))
+      if (!data(input).isPart() && !shapes.shape(input)[along].isConstant(0))
         return unknown("an operand is the same on all ranks along the batch");
     if (!anyCounts(concat.getInputs()))
       return result;
-    // Index tuples: one unit for each position of the last axis.
-    if (along != all - 1)
-      return unknown("numbers that count along the batch are put together");
+    // Index tuples: one unit for each position of this axis.
+    Dims units;
     for (Value input : concat.getInputs()) {
-      std::optional<int64_t> width = shapes.shape(input).back().constant();
+      std::optional<int64_t> width = shapes.shape(input)[along].constant();
       BatchState state = data(input);
-      if (!width || *width > 16)
+      if (!width || *width > 16 || (state.units.size() > 1 && state.along != along))
         return unknown("index tuples of unknown width");
       for (int64_t i = 0; i < *width; ++i)
-        result.units.push_back(state.units.size() > 1 ? state.units[i] : unit(state));
+        units.push_back(state.units.size() > 1 ? state.units[i] : unit(state));
     }
-    return result;
+    return result.at(result.axis, std::move(units), along);
   }
 
   /// All of the batch must stay: extents that differ along it are refused by the check of shapes.
@@ -207,16 +208,39 @@ public:
       if (!axis.isShapeArgument(argument))
         return unknown("its bounds differ between ranks");
     BatchState state = data(from);
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     if (shapes.shape(from)[state.axis] != shapes.shape(to)[state.axis])
       return unknown("it takes a part of the batch");
     return state.units.size() > 1 ? unknown("index tuples along the batch are taken apart") : state;
   }
 
+  /// Parts of index tuples keep their units.
+  SmallVector<BatchState> split(SplitOp split) {
+    BatchState state = data(split.getInput());
+    int64_t along = normalized(split.getAxis(), rank(split.getInput()));
+    if (state.units.size() <= 1 || state.along != along) {
+      SmallVector<BatchState> results;
+      for (Value result : split.getResults())
+        results.push_back(keepsAxis(split.getInput(), result, split->getOperands().drop_front()));
+      return results;
+    }
+    SmallVector<BatchState> results;
+    size_t first = 0;
+    for (Value result : split.getResults()) {
+      std::optional<int64_t> width = shapes.shape(result)[along].constant();
+      if (!width || first + *width > state.units.size())
+        return {unknown("index tuples of unknown width")};
+      results.push_back(
+          state.at(state.axis, Dims(state.units.begin() + first, state.units.begin() + first + *width), along));
+      first += *width;
+    }
+    return results;
+  }
+
   BatchState slice(SliceOp op) {
     BatchState state = keepsAxis(op.getData(), op.getOutput(), op->getOperands().drop_front());
-    if (!state.isSlice())
+    if (!state.isPart())
       return state;
     // A step of -1 keeps the extent and reverses the order.
     if (op.getSteps()) {
@@ -227,25 +251,41 @@ public:
     return state;
   }
 
+  /// Whether `dim` is `own` broadcast with min(1, …), once or again, as exporters write it: it is `own`, or nothing is
+  /// there.
+  bool isBroadcastWithUnit(const SymbolicExpr &dim, const SymbolicExpr &own) {
+    std::optional<SymbolicExpr::Symbol> symbol = dim.asSymbol();
+    if (!symbol)
+      return false;
+    const SymbolDefinition &definition = shapes.definition(*symbol);
+    using Kind = SymbolDefinition::Kind;
+    if (definition.kind == Kind::Min)
+      return definition.lhs.isConstant(1) || definition.rhs.isConstant(1);
+    if (definition.kind != Kind::Broadcast)
+      return false;
+    auto fits = [&](const SymbolicExpr &side) { return side == own || isBroadcastWithUnit(side, own); };
+    return fits(definition.lhs) && fits(definition.rhs);
+  }
+
   /// Stretches axes of extent 1: where that makes the batch, every rank makes its own part.
   BatchState stretched(Value from, Value to) {
     BatchState state = data(from);
     int64_t shift = rank(to) - rank(from);
     if (state.isUnknown())
       return state;
-    if (state.isSlice()) {
+    if (state.isPart()) {
       if (state.units.size() > 1)
         return unknown("index tuples along the batch are stretched");
-      return shapes.shape(to)[state.axis + shift] == shapes.shape(from)[state.axis]
-                 ? BatchState::slice(state.axis + shift, state.units)
-                 : unknown("it repeats the batch");
+      const SymbolicExpr &own = shapes.shape(from)[state.axis], &now = shapes.shape(to)[state.axis + shift];
+      return now == own || (state.isList() && isBroadcastWithUnit(now, own)) ? state.at(state.axis + shift, state.units)
+                                                                             : unknown("it repeats the batch");
     }
     for (auto [a, dim] : llvm::enumerate(shapes.shape(to)))
       if (axis.mentionsBatch(dim)) {
         int64_t own = static_cast<int64_t>(a) - shift;
         if (own >= 0 && !shapes.shape(from)[own].isConstant(1))
           return unknown("it repeats along the batch");
-        return BatchState::slice(a);
+        return made(a, dim);
       }
     return state;
   }
@@ -254,8 +294,16 @@ public:
   BatchState filled(Value to) {
     for (auto [a, dim] : llvm::enumerate(shapes.shape(to)))
       if (axis.mentionsBatch(dim))
-        return BatchState::slice(a);
+        return made(a, dim);
     return BatchState::same();
+  }
+
+  /// Equal entries along an axis of this extent: a slice, or a list that goes with any other of its length.
+  BatchState made(int64_t a, const SymbolicExpr &extent) {
+    BatchState state = BatchState::slice(a);
+    if (!axis.perSequence(extent))
+      state.kind = BatchState::Kind::List;
+    return state;
   }
 
   BatchState range(RangeOp range) {
@@ -278,33 +326,51 @@ public:
     int64_t along = normalized(gather.getAxis(), rank(gather.getData())), width = rank(gather.getIndices());
     if (data.isUnknown() || indices.isUnknown())
       return data.isUnknown() ? data : indices;
-    if (indices.isSlice()) {
-      int64_t place = along + indices.axis;
+    if (indices.isPart()) {
+      BatchState result = indices.at(along + indices.axis);
       if (indices.units.size() > 1)
         return unknown("index tuples along the batch are used as indices");
-      if (!data.isSlice())
-        return indices.isPlain() ? BatchState::slice(place)
-                                 : unknown("numbers that count along the batch index what all ranks hold");
-      if (data.axis != along || !data.isPlain())
+      if (!data.isPart())
+        return indices.isPlain() ? result : unknown("numbers that count along the batch index what all ranks hold");
+      if (!data.isSlice() || data.axis != along || !data.isPlain())
         return unknown("each sequence takes from others");
       std::optional<SymbolicExpr> each = axis.perSequence(shapes.shape(gather.getData())[along]);
-      return each && unit(indices) == *each ? BatchState::slice(place) : unknown("each sequence takes from others");
+      return each && unit(indices) == *each ? result : unknown("each sequence takes from others");
     }
-    if (!data.isSlice())
+    if (!data.isPart())
       return data;
+    int64_t place = data.axis < along ? data.axis : data.axis - 1 + width;
+    if (data.units.size() > 1 && data.along == along) {
+      // One position of index tuples.
+      std::optional<SmallVector<int64_t>> position = shapes.constants(gather.getIndices());
+      int64_t count = data.units.size();
+      if (!position || position->size() != 1 || position->front() < -count || position->front() >= count)
+        return unknown("index tuples along the batch are taken apart");
+      return data.at(place, {data.units[normalized(position->front(), count)]});
+    }
     if (data.axis == along || !data.isPlain())
       return unknown("it takes a part of the batch");
-    return BatchState::slice(data.axis < along ? data.axis : data.axis - 1 + width);
+    return data.at(place);
   }
 
   /// Whether index tuples of `indices` address, in the leading axes of a slice, each sequence's own entries.
-  bool addressesOwn(const BatchState &indices, const BatchState &target, Value tensor, int64_t tuple) {
-    if (target.axis >= tuple || static_cast<int64_t>(indices.units.size()) != tuple)
-      return target.axis >= tuple && indices.isPlain();
+  bool addressesOwn(const BatchState &indices, int64_t along, const BatchState &target, Value tensor, int64_t tuple) {
+    if (!target.isSlice() || target.axis >= tuple)
+      return false;
     for (int64_t i = 0; i < tuple; ++i) {
+      SymbolicExpr given(0);
+      if (indices.units.size() > 1) {
+        if (indices.along != along || static_cast<int64_t>(indices.units.size()) != tuple)
+          return false;
+        given = indices.units[i];
+      } else if (tuple == 1) {
+        given = unit(indices);
+      } else if (!indices.isPlain()) {
+        return false;
+      }
       std::optional<SymbolicExpr> wanted =
           i == target.axis ? axis.perSequence(shapes.shape(tensor)[i]) : SymbolicExpr(0);
-      if (!wanted || indices.units[i] != *wanted)
+      if (!wanted || given != *wanted)
         return false;
     }
     return true;
@@ -320,25 +386,20 @@ public:
       return unknown("index tuples of unknown width");
     if (batched > 0) {
       bool both = data.isSlice() && indices.isSlice() && data.axis == indices.axis && data.axis < batched;
-      if (!data.isSlice() && !indices.isSlice())
+      if (!data.isPart() && !indices.isPart())
         return BatchState::same();
       return both && indices.isPlain() && data.isPlain() ? BatchState::slice(data.axis)
                                                          : unknown("each sequence takes from others");
     }
-    if (indices.isSlice()) {
+    if (indices.isPart()) {
       if (indices.axis == outer)
         return unknown("index tuples go along the batch");
-      // One index instead of a tuple of one.
-      if (indices.units.size() == 1 && *tuple > 1)
-        return unknown("numbers that count along the batch index several axes");
-      bool own = data.isSlice() ? addressesOwn(indices, data, gather.getData(), *tuple) : indices.isPlain();
-      if (data.isSlice() && data.axis >= *tuple)
-        return unknown("sequences meet sequences");
-      return own && data.isPlain() ? BatchState::slice(indices.axis) : unknown("each sequence takes from others");
+      bool own = data.isPart() ? addressesOwn(indices, outer, data, gather.getData(), *tuple) : indices.isPlain();
+      return own && data.isPlain() ? indices.at(indices.axis) : unknown("each sequence takes from others");
     }
-    if (!data.isSlice())
+    if (!data.isPart())
       return data;
-    return data.axis >= *tuple && data.isPlain() ? BatchState::slice(outer + data.axis - *tuple)
+    return data.axis >= *tuple && data.isPlain() ? data.at(outer + data.axis - *tuple)
                                                  : unknown("it takes a part of the batch");
   }
 
@@ -350,14 +411,32 @@ public:
       BatchState state = data(operand);
       if (state.isUnknown())
         return state;
-      any |= state.isSlice();
-      all &= state.isSlice() && state.isPlain() && (!result.isSlice() || result.axis == state.axis);
-      if (state.isSlice())
+      any |= state.isPart();
+      all &= state.isPart() && state.isPlain() &&
+             (!result.isPart() || (result.axis == state.axis && result.matches(state)));
+      if (state.isPart())
         result = state;
     }
     if (!any)
       return result;
     return all && result.axis != along ? result : unknown("operands do not count sequences alike");
+  }
+
+  BatchState scatterElements(ScatterElementsOp scatter) {
+    int64_t along = normalized(scatter.getAxis(), rank(scatter.getData()));
+    BatchState data = this->data(scatter.getData()), indices = this->data(scatter.getIndices()),
+               updates = this->data(scatter.getUpdates());
+    for (const BatchState *state : {&data, &indices, &updates})
+      if (state->isUnknown())
+        return *state;
+    // A list of updates, each for its own sequence.
+    if (data.isSlice() && indices.isPart() && data.axis == along && indices.axis == along && updates.axis == along &&
+        indices.matches(updates) && data.isPlain() && updates.isPlain()) {
+      std::optional<SymbolicExpr> each = axis.perSequence(shapes.shape(scatter.getData())[along]);
+      return each && indices.units.size() == 1 && indices.units[0] == *each ? data
+                                                                            : unknown("each sequence writes to others");
+    }
+    return together(scatter->getOperands(), along);
   }
 
   BatchState scatterND(ScatterNDOp scatter) {
@@ -366,28 +445,44 @@ public:
     for (const BatchState *state : {&data, &indices, &updates})
       if (state->isUnknown())
         return *state;
-    if (!data.isSlice() && !indices.isSlice() && !updates.isSlice())
+    if (!data.isPart() && !indices.isPart() && !updates.isPart())
       return data;
     std::optional<int64_t> tuple = shapes.shape(scatter.getIndices()).back().constant();
     int64_t outer = rank(scatter.getIndices()) - 1;
-    if (!tuple || !data.isSlice() || !data.isPlain() || !updates.isSlice() || !updates.isPlain())
+    if (!tuple || !data.isSlice() || !data.isPlain() || !updates.isPart() || !updates.isPlain())
       return unknown("operands do not count sequences alike");
-    if (indices.isSlice())
-      return indices.axis < outer && updates.axis == indices.axis && data.axis < *tuple &&
-                     addressesOwn(indices, data, scatter.getData(), *tuple)
+    if (indices.isPart())
+      return indices.axis < outer && updates.axis == indices.axis && updates.matches(indices) &&
+                     addressesOwn(indices, outer, data, scatter.getData(), *tuple)
                  ? data
                  : unknown("each sequence writes to others");
-    return data.axis >= *tuple && updates.axis == outer + data.axis - *tuple
+    return data.axis >= *tuple && updates.isSlice() && updates.axis == outer + data.axis - *tuple
                ? data
                : unknown("each sequence writes to others");
   }
 
+  /// The places of what is not zero: a list that keeps the order, with indices that count along the batch.
+  BatchState nonZero(NonZeroOp places) {
+    BatchState state = data(places.getX());
+    if (!state.isPart())
+      return state;
+    std::optional<SymbolicExpr> each = axis.perSequence(shapes.shape(places.getX())[state.axis]);
+    if (!state.isSlice() || !state.isPlain() || !each)
+      return unknown("it lists what is a list already");
+    Dims units(rank(places.getX()), SymbolicExpr(0));
+    units[state.axis] = *each;
+    BatchState list = BatchState::slice(1, std::move(units), 0);
+    list.kind = BatchState::Kind::List;
+    list.source = op;
+    return list;
+  }
+
   BatchState oneHot(OneHotOp hot) {
     BatchState state = data(hot.getIndices());
-    if (!state.isSlice() || !state.isPlain())
-      return state.isSlice() ? unknown("numbers that count along the batch are used as classes") : state;
+    if (!state.isPart() || !state.isPlain())
+      return state.isPart() ? unknown("numbers that count along the batch are used as classes") : state;
     int64_t place = normalized(hot.getAxis(), rank(hot.getIndices()) + 1);
-    return BatchState::slice(state.axis + (place <= state.axis));
+    return state.at(state.axis + (place <= state.axis));
   }
 
   /// numpy.matmul: leading axes broadcast, rows stay apart.
@@ -399,22 +494,22 @@ public:
     if (!left.isPlain() || !right.isPlain())
       return unknown("numbers that count along the batch are multiplied");
     if (leftRank == 1 || rightRank == 1)
-      return left.isSlice() || right.isSlice() ? unknown("it is a product with a vector") : left;
+      return left.isPart() || right.isPart() ? unknown("it is a product with a vector") : left;
     auto leading = [&](const BatchState &state, int64_t own) { return state.axis < own - 2; };
-    if (right.isSlice()) {
+    if (right.isPart()) {
       if (!leading(right, rightRank))
         return unknown("it brings sequences together");
       int64_t place = right.axis + most - rightRank;
-      if (left.isSlice())
-        return leading(left, leftRank) && left.axis + most - leftRank == place
-                   ? BatchState::slice(place)
+      if (left.isPart())
+        return leading(left, leftRank) && left.axis + most - leftRank == place && left.matches(right)
+                   ? left.at(place)
                    : unknown("operands count sequences along different axes");
       int64_t own = place - (most - leftRank);
       return own < 0 || shapes.shape(a)[own].isConstant(1)
-                 ? BatchState::slice(place)
+                 ? right.at(place)
                  : unknown("an operand is the same on all ranks along the batch");
     }
-    if (!left.isSlice())
+    if (!left.isPart())
       return left;
     if (left.axis == leftRank - 1)
       return unknown("it brings sequences together");
@@ -424,31 +519,31 @@ public:
       if (own >= 0 && !shapes.shape(b)[own].isConstant(1))
         return unknown("an operand is the same on all ranks along the batch");
     }
-    return BatchState::slice(place);
+    return left.at(place);
   }
 
   BatchState gemm(GemmOp gemm) {
     BatchState left = data(gemm.getA()), right = data(gemm.getB());
     if (left.isUnknown() || right.isUnknown())
       return left.isUnknown() ? left : right;
-    if (right.isSlice())
+    if (right.isPart())
       return unknown("it brings sequences together");
     if (gemm.getC()) {
       BatchState bias = data(gemm.getC());
       bool row = rank(gemm.getC()) < 2 || shapes.shape(gemm.getC())[0].isConstant(1);
-      if (bias.kind != BatchState::Kind::Same || (left.isSlice() && !row))
+      if (bias.kind != BatchState::Kind::Same || (left.isPart() && !row))
         return unknown("its third operand goes along the batch");
     }
-    if (!left.isSlice())
+    if (!left.isPart())
       return left;
-    return left.axis == (gemm.getTransA() ? 1 : 0) && left.isPlain() ? BatchState::slice(0)
+    return left.axis == (gemm.getTransA() ? 1 : 0) && left.isPlain() ? left.at(0)
                                                                      : unknown("it brings sequences together");
   }
 
   /// Trailing axes from `first` on are normalised.
   BatchState norm(ValueRange streams, int64_t first) {
     BatchState result = broadcast(streams);
-    if (result.isSlice() && result.axis >= normalized(first, rank(streams[0])))
+    if (result.isPart() && result.axis >= normalized(first, rank(streams[0])))
       return unknown("it brings sequences together");
     return result;
   }
@@ -460,9 +555,9 @@ public:
       BatchState state = data(operand);
       if (state.isUnknown())
         return state;
-      if (!state.isSlice())
+      if (!state.isPart())
         continue;
-      if (state.axis != 0 || !state.isPlain())
+      if (!state.isSlice() || state.axis != 0 || !state.isPlain())
         return unknown("an operand does not count sequences along axis 0");
       result = state;
     }
@@ -485,11 +580,37 @@ public:
     return alongAxes(indices, [](int64_t) { return false; });
   }
 
+  /// Angles are a table for all, or one row for each of the rank's own positions.
+  BatchState rotary(Value x, Value positions, Value cos, Value sin) {
+    BatchState result = data(x), place = positions ? data(positions) : BatchState::same();
+    if (result.isUnknown() || place.isUnknown())
+      return result.isUnknown() ? result : place;
+    for (Value table : {cos, sin}) {
+      BatchState state = data(table);
+      if (state.isUnknown())
+        return state;
+      if (!state.isPart() ? !place.isPlain() : !state.isSlice() || state.axis != 0 || !state.isPlain())
+        return unknown("its angles are not those of the rank's own positions");
+      if (!state.isPart() || !positions)
+        continue;
+      std::optional<SymbolicExpr> each = axis.perSequence(shapes.shape(table)[0]);
+      if (!place.isSlice() || place.axis != 0 || !each || unit(place) != *each)
+        return unknown("its positions are not those of the rank's own angles");
+    }
+    bool alone = !place.isPart() && !data(cos).isPart();
+    if (!result.isPart())
+      return alone ? result : unknown("its angles depend on the batch and what they turn does not");
+    return result.isSlice() && result.axis == 0 && result.isPlain()
+               ? result
+               : unknown("an operand does not count sequences along axis 0");
+  }
+
   BatchState experts(moe::ExpertsOp experts) {
     for (Value param : experts.getParams())
       if (data(param).kind != BatchState::Kind::Same)
         return unknown("a parameter depends on the batch");
-    return together({experts.getX(), experts.getWeights(), experts.getExperts()}, 1);
+    BatchState state = together({experts.getX(), experts.getWeights(), experts.getExperts()}, 1);
+    return state.isList() ? unknown("its tokens are a list") : state;
   }
 
   BatchState other() {
@@ -497,7 +618,7 @@ public:
       BatchState state = data(operand);
       if (state.isUnknown())
         return state;
-      if (state.isSlice())
+      if (state.isPart())
         return unknown("there is no rule how operator " + op->getName().stripDialect() + " treats sequences");
     }
     return op->getNumRegions()
@@ -541,10 +662,7 @@ public:
         .Case([&](TransposeOp op) { return transpose(op); })
         .Case([&](ConcatOp op) { return concat(op); })
         .Case([&](SliceOp op) { return slice(op); })
-        .Case([&](SplitOp split) {
-          ValueRange arguments = split->getOperands().drop_front();
-          return keepsAxis(split.getInput(), split.getResult(0), arguments);
-        })
+        .Case([&](NonZeroOp op) { return nonZero(op); })
         .Case<ExpandOp, TileOp>([&](auto) { return stretched(op->getOperand(0), op->getResult(0)); })
         .Case([&](ConstantOfShapeOp op) { return filled(op->getResult(0)); })
         .Case([&](RangeOp op) { return range(op); })
@@ -553,9 +671,7 @@ public:
         .Case([&](GatherElementsOp op) {
           return together(op->getOperands(), normalized(op.getAxis(), rank(op.getData())));
         })
-        .Case([&](ScatterElementsOp op) {
-          return together(op->getOperands(), normalized(op.getAxis(), rank(op.getData())));
-        })
+        .Case([&](ScatterElementsOp op) { return scatterElements(op); })
         .Case([&](ScatterNDOp op) { return scatterND(op); })
         .Case([&](OneHotOp op) { return oneHot(op); })
         .Case([&](MatMulOp op) { return matmul(op.getA(), op.getB(), op.getY()); })
@@ -570,7 +686,11 @@ public:
             [&](auto op) { return norm(ValueRange{op.getX()}, op.getAxis()); })
         .Case<MsSkipSimplifiedLayerNormalizationOp, MsSkipLayerNormalizationOp>(
             [&](auto op) { return norm(ValueRange{op.getInput(), op.getSkip()}, -1); })
-        .Case<RotaryEmbeddingOp, MsRotaryEmbeddingOp, AttentionOp, MsGroupQueryAttentionOp>([&](auto) { return perSequence(); })
+        .Case<AttentionOp, MsGroupQueryAttentionOp>([&](auto) { return perSequence(); })
+        .Case<RotaryEmbeddingOp>(
+            [&](auto op) { return rotary(op.getX(), op.getPositionIds(), op.getCosCache(), op.getSinCache()); })
+        .Case<MsRotaryEmbeddingOp>(
+            [&](auto op) { return rotary(op.getInput(), op.getPositionIds(), op.getCosCache(), op.getSinCache()); })
         .Case([&](moe::ExpertsOp op) { return experts(op); })
         .Default([&](Operation *) { return other(); });
   }
@@ -583,4 +703,9 @@ private:
 
 } // namespace
 
-SmallVector<BatchState> farskip::batchRule(Operation *op, BatchAxis &axis) { return {Rules(op, axis).run()}; }
+SmallVector<BatchState> farskip::batchRule(Operation *op, BatchAxis &axis) {
+  Rules rules(op, axis);
+  if (auto split = dyn_cast<SplitOp>(op))
+    return rules.split(split);
+  return {rules.run()};
+}
