@@ -3,6 +3,7 @@
 #include "compiler/Plan/Plan.h"
 #include "compiler/Plan/Router.h"
 #include "dialects/Onnx/OnnxOps.h"
+#include "passes/Recognise/Passes.h"
 #include "passes/Residual/ResidualStream.h"
 #include "passes/Residual/Selection.h"
 #include "passes/Shard/Passes.h"
@@ -53,14 +54,20 @@ void readExperts(const ResidualStream &stream, const SubBlock &block, int64_t ra
     ExpertsPlan plan;
     plan.experts = experts.expertCount();
     plan.topK = experts.slotCount();
+    if (auto form = experts->getAttrOfType<StringAttr>(kFormAttr))
+      plan.form = form.str();
     plan.router = readRouter(experts);
     for (int64_t rank = 0; rank < ranks; ++rank)
       plan.owned.push_back(plan.experts / ranks + (rank < plan.experts % ranks));
     layer.experts = std::move(plan);
     return;
   }
+  std::string nearest;
+  for (Operation *op : stream.slice(block.value))
+    if (auto missed = op->getAttrOfType<StringAttr>(kMissedAttr))
+      nearest = "; " + missed.str();
   layer.missed.push_back("its experts are spelled in a way that no rule knows, so every rank computes all of them" +
-                         place(block));
+                         place(block) + nearest);
 }
 
 /// σ(gate) · shared: a product with what one column of a gate becomes.
@@ -193,6 +200,7 @@ llvm::json::Value farskip::planJson(const Plan &plan) {
       const ExpertsPlan &experts = *layer.experts;
       entry["experts"] = json::Object{{"count", experts.experts},
                                       {"top_k", experts.topK},
+                                      {"form", experts.form},
                                       {"owned", json::Array(experts.owned)},
                                       {"router", json::Object{{"score", experts.router.score},
                                                               {"bias", experts.router.bias},

@@ -22,6 +22,7 @@ struct RouterPlan {
 
 struct ExpertsPlan {
   int64_t experts = 0, topK = 0;
+  std::string form; ///< how the model spells them: which rule recognised them
   RouterPlan router;
   std::vector<int64_t> owned; ///< experts of each rank
 };

@@ -181,7 +181,19 @@ LogicalResult OneHotOp::inferShapes(SymbolicShapes &shapes) {
   if (depth && (*depth)[0].isNegative())
     return emitOpError() << "depth is " << shapes.str((*depth)[0]);
   dims.insert(dims.begin() + *axis, depth ? (*depth)[0] : shapes.fresh(getOutput(), *axis));
+  bool innermost = *axis == static_cast<int64_t>(dims.size()) - 1;
   shapes.set(getOutput(), elementType(getValues()), std::move(dims));
+  // Exporters build the repeats of a Tile this way.
+  std::optional<SmallVector<int64_t>> indices = shapes.constants(getIndices()), count = shapes.constants(getDepth());
+  const Dims *values = shapes.contents(getValues());
+  if (indices && count && values && innermost && values->size() == 2 &&
+      static_cast<int64_t>(indices->size()) * (*count)[0] <= kMaxTrackedElements) {
+    Dims contents;
+    for (int64_t index : *indices)
+      for (int64_t i = 0; i < (*count)[0]; ++i)
+        contents.push_back((*values)[i == (index < 0 ? index + (*count)[0] : index)]);
+    shapes.setContents(getOutput(), std::move(contents));
+  }
   return success();
 }
 

@@ -8,7 +8,10 @@ include "mlir/Pass/PassBase.td"
 def RaiseExpertsPass : Pass<"raise-experts", "::mlir::func::FuncOp"> {
   let summary = "find mixture-of-experts blocks and write each as one moe.experts";
   let description = [{
-    Recognises by structure how exporters spell the experts: as `com.microsoft.MoE`. What no rule knows stays as it is.
+    Recognises by structure how exporters spell the experts: `com.microsoft` operators; all pairs of a token and a slot
+    at once, with gathered weights; a loop over the experts, each on the tokens that chose it; pairs sorted by expert;
+    every expert on every token. What no rule knows stays as it is; `farskip.missed` on the last operation of what looked
+    like a block says which rule gave up where. Warns of exports that have frozen the traced input's routing.
 
     ```mlir
     %y = "onnx.ms.MoE"(%x, %logits, %fc1, %fc2) …
