@@ -77,6 +77,7 @@ static void buildOverlapped(OpPassManager &passes, const PhaseOptions &options) 
   ScheduleCollectivesPassOptions schedule;
   schedule.ranks = options.ranks;
   passes.addNestedPass<func::FuncOp>(createScheduleCollectivesPass(schedule));
+  passes.addNestedPass<func::FuncOp>(createVerifyAsyncPass());
 }
 
 static void buildBuffers(OpPassManager &passes, const PhaseOptions &options) {

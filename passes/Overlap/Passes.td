@@ -44,4 +44,16 @@ def ScheduleCollectivesPass : Pass<"schedule-collectives", "::mlir::func::FuncOp
   let dependentDialects = ["::farskip::moe::MoeDialect"];
 }
 
+def VerifyAsyncPass : Pass<"verify-async", "::mlir::func::FuncOp"> {
+  let summary = "prove that exchanges under way are used as they may be";
+  let description = [{
+    Fails, naming the start, unless
+
+    - C7 each start has exactly one wait, in the same block and behind it;
+    - C8 no start, plan or blocking exchange stands in a branch or loop, so that every rank runs all of them in one order;
+    - C9 between start and wait nothing uses the tensor that is being filled, and the wait keeps what the exchange reads;
+    - C10 a future goes nowhere but into its wait.
+  }];
+}
+
 #endif
