@@ -14,7 +14,7 @@ out=build/quickstart
 mkdir -p "$out"
 
 say "compiling the example in FarSkip form"
-show "build/$FARSKIP_PRESET/bin/farskip-opt" examples/scripture/distilled.onnx --farskip=all --ranks=2 --attention=tensor -o "$out/scripture"
+show "build/$FARSKIP_PRESET/bin/farskip-opt" examples/scripture/distilled.onnx --farskip=all --ranks=2 -o "$out/scripture"
 
 say "running it"
 show "$out/scripture" --prompt-text "In the beginning" --generate 200 --profile
