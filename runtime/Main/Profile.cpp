@@ -91,9 +91,12 @@ std::vector<std::pair<const char *, double>> phases(const std::vector<RankResult
           {"outputs", times.outputs}};
 }
 
+/// Of the program's own operations.
 OpFigures sumOf(const std::vector<OpFigures> &list) {
   OpFigures sum{};
   for (const OpFigures &figures : list) {
+    if (figures.kind == Kind::Tokens)
+      continue;
     sum.count += figures.count;
     sum.bytes += figures.bytes;
     sum.exposed += figures.exposed;
