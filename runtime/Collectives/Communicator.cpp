@@ -11,6 +11,7 @@ namespace farskip::runtime {
 static constexpr int64_t kLookNs = 100'000'000;
 /// A longer sleep than this was none of the peers' doing: the rank itself was stopped.
 static constexpr int64_t kLongestLookNs = 1'000'000'000;
+static constexpr int64_t kTurnNs = 50'000'000;
 static constexpr size_t kMaxEvents = 1 << 20;
 
 Communicator::Communicator(Context &context) : context(context) {}
@@ -81,14 +82,15 @@ void Communicator::wait(Exchange &exchange) {
 }
 
 void Communicator::await(Exchange &exchange) {
-  int64_t waited = 0;
+  // The lowest rank that waits is the one that says so.
+  int64_t limit = deadlineNs ? deadlineNs + std::min<int64_t>(context.rank, 10) * kTurnNs : 0, waited = 0;
   while (!exchange.done.load(std::memory_order_acquire)) {
     int64_t from = nowNs();
-    futexWait(exchange.done, 0, FutexScope::Process, deadlineNs ? std::min(kLookNs, deadlineNs - waited) : kLookNs);
+    futexWait(exchange.done, 0, FutexScope::Process, limit ? std::min(kLookNs, limit - waited) : kLookNs);
     waited += std::min(nowNs() - from, kLongestLookNs);
     if (control->abort)
       ::_exit(kPeerFailed);
-    if (deadlineNs && waited >= deadlineNs && !exchange.done.load(std::memory_order_acquire))
+    if (limit && waited >= limit && !exchange.done.load(std::memory_order_acquire))
       timedOut(exchange, waited);
   }
 }
@@ -100,9 +102,11 @@ void Communicator::awaitAbort() {
 }
 
 void Communicator::timedOut(const Exchange &exchange, int64_t waitedNs) {
+  // Exchanges run in order: the first that is not done holds up the rest.
+  uint64_t blocked = control->states[context.rank].finished + 1;
   std::string arrived, missing;
   for (int64_t rank = 0; rank < context.ranks; ++rank) {
-    bool here = control->states[rank].started >= exchange.sequence;
+    bool here = control->states[rank].started >= blocked;
     if (here)
       arrived += (arrived.empty() ? "" : ", ") + std::to_string(rank);
     else
@@ -110,11 +114,12 @@ void Communicator::timedOut(const Exchange &exchange, int64_t waitedNs) {
   }
   if (missing.empty())
     for (int64_t rank = 0; rank < context.ranks; ++rank)
-      if (rank != context.rank && control->states[rank].finished < exchange.sequence)
+      if (rank != context.rank && control->states[rank].finished < blocked)
         missing += (missing.empty() ? "" : "; ") + control->lastText(context.description, rank);
   context.fail(kDeadline, "waited " + std::to_string(waitedNs / 1'000'000'000) + " s in exchange " +
                               std::to_string(exchange.sequence) + ", " +
                               Control::opText(context.description, exchange.kind, exchange.op) +
+                              (blocked < exchange.sequence ? ", behind exchange " + std::to_string(blocked) : "") +
                               "; arrived: " + arrived + "; missing: " + (missing.empty() ? "none" : missing) +
                               "; FARSKIP_TIMEOUT_S sets the limit");
 }
@@ -144,11 +149,19 @@ void Communicator::dropPlan(Plan &plan) {
 
 void Communicator::recycle(Plan &plan) { freePlans.push_back(&plan); }
 
-std::vector<std::string> Communicator::gather(Kind kind, const std::string &own) {
+std::vector<std::string> Communicator::gather(Kind kind, const std::string &own) { return gatherAt(kind, own, -1); }
+
+std::vector<std::string> Communicator::gatherAtFirst(Kind kind, const std::string &own) {
+  std::vector<std::string> all = gatherAt(kind, own, 0);
+  return context.rank ? std::vector<std::string>() : all;
+}
+
+std::vector<std::string> Communicator::gatherAt(Kind kind, const std::string &own, int64_t only) {
   Exchange &exchange = open(kind, -1);
   exchange.inbox.resize(context.ranks);
   for (int64_t peer = 0; peer < context.ranks; ++peer) {
-    exchange.moves[0].send[peer] = {const_cast<char *>(own.data()), nullptr, static_cast<int64_t>(own.size()), 1};
+    int64_t bytes = only < 0 || only == peer ? own.size() : 0;
+    exchange.moves[0].send[peer] = {const_cast<char *>(own.data()), nullptr, bytes, 1};
     exchange.moves[0].receive[peer].inbox = &exchange.inbox[peer];
   }
   start(exchange);

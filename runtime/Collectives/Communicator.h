@@ -56,6 +56,8 @@ public:
 
   /// Everyone's text, by rank.
   std::vector<std::string> gather(Kind kind, const std::string &own);
+  /// The same on rank 0, nothing elsewhere.
+  std::vector<std::string> gatherAtFirst(Kind kind, const std::string &own);
 
   std::map<std::pair<int64_t, Kind>, OpTotals> totals;
   std::vector<TraceEvent> trace;
@@ -66,6 +68,7 @@ public:
 
 private:
   void await(Exchange &exchange);
+  std::vector<std::string> gatherAt(Kind kind, const std::string &own, int64_t only);
   [[noreturn]] void timedOut(const Exchange &exchange, int64_t waitedNs);
   void recycle(Plan &plan);
   void addEvent(TraceEvent event);

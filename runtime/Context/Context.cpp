@@ -3,6 +3,7 @@
 #include "runtime/Context/Context.h"
 #include "farskip/rt.h"
 #include "farskip/weights.h"
+#include "runtime/Transport/TcpLinks.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -74,14 +75,23 @@ Context::Context() : communicator(std::make_unique<Communicator>(*this)) {}
 Context::~Context() = default;
 
 void Context::fail(int code, const std::string &message) {
+  // An input error is about the input, whichever rank saw it.
+  bool blames = ranks > 1 && code != kInputError;
+  failAs(code, blames ? "rank " + std::to_string(rank) + ": " + message : message);
+}
+
+void Context::failAs(int code, const std::string &message) {
   static std::mutex oneFailure; // the second thread to fail waits here for the end of the process
   oneFailure.lock();
-  // An input error is about the input, whichever rank saw it.
-  std::string blame = code == kInputError ? "" : "rank " + std::to_string(rank) + ": ";
-  if (control)
-    control->claim(rank, code, (blame + message).c_str());
-  else
+  if (control && !world)
+    control->claim(rank, code, message.c_str());
+  if (world && code != kInputError)
+    control->dump(description, launchNs);
+  if (world || !control)
     printError(message);
+  // Only now: what the others answer ends this process.
+  if (world)
+    sendNotices(*world, code, message.c_str());
   ::_exit(code);
 }
 

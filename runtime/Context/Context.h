@@ -5,6 +5,7 @@
 #include "runtime/Collectives/Communicator.h"
 #include "runtime/Model/Description.h"
 #include "runtime/Pool/Pool.h"
+#include "runtime/Transport/Sockets.h"
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -65,12 +66,16 @@ struct Context {
   std::vector<Buffer> outputs;
   std::vector<double> seconds; ///< of each run
   double startSeconds = 0;
+  int64_t launchNs = 0;
   int64_t steadyTimeout = 0; ///< deadline once the first run is done
   Buffer arena;
-  Control *control = nullptr; ///< null where there is one rank
+  Control *control = nullptr;  ///< null where there is one rank
+  const Mesh *world = nullptr; ///< where no launcher of ours sees this rank's end: whom to tell
 
   /// Ends this process with an error: printed, or left for the launcher. From any thread of the rank.
   [[noreturn]] void fail(int code, const std::string &message);
+  /// The same with a message that already says whose failure it is.
+  [[noreturn]] void failAs(int code, const std::string &message);
   /// All ranks go on, or all end with the error of the first that has one.
   void agree(const Status &own);
 };

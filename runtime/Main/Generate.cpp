@@ -186,6 +186,8 @@ void Generator::print(bool first) const {
 
 void Generator::run(Context &context) {
   int64_t past = 0;
+  if (context.rank == 0 && options.promptText)
+    std::fputs(options.promptText->c_str(), stdout);
   context.slices.resize(roles.size());
   context.inputs.resize(roles.size());
   // On a terminal the tokens themselves show how far it is.
@@ -218,17 +220,14 @@ void Generator::run(Context &context) {
 
 } // namespace
 
-Status generate(const Description &description, const Weights &weights, const ProgramOptions &options,
-                const RunOptions &runOptions, std::vector<RankResults> &results) {
+Status generate(const Description &description, const Weights &weights, const Status &prepared,
+                const ProgramOptions &options, const RunOptions &runOptions, std::vector<RankResults> &results) {
   Generator generator(description, options);
-  if (Status status = generator.prepare(); !status.ok())
-    return status;
-  if (options.promptText)
-    std::fputs(options.promptText->c_str(), stdout);
+  Status ready = prepared.ok() ? generator.prepare() : prepared;
   std::string names = "prompt\t" + std::to_string(generator.promptLength()) + " tokens\n";
   auto body = [&](Context &context) { generator.run(context); };
-  Status status = launchRanks(description, weights, names, runOptions, body, results);
-  if (status.ok() || options.promptText)
+  Status status = launchRanks(description, weights, {ready, names}, runOptions, body, results);
+  if (!results.empty())
     std::fputc('\n', stdout);
   return status;
 }

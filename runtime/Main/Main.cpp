@@ -97,6 +97,19 @@ Status addTrace(const Description &description, const ProgramOptions &options, c
   return files.add(options.trace, "", text.data(), text.size());
 }
 
+/// Several processes of one run find each other by TCP; otherwise this one starts the ranks.
+Status chooseTransport(const Description &description, const ProgramOptions &options, RunOptions &runOptions) {
+  runOptions.transport = options.transport == "tcp" ? Transports::Tcp : Transports::Shm;
+  if (description.ranks == 1)
+    return {};
+  if (Status status = readWorld(runOptions.world); !status.ok())
+    return status;
+  if (runOptions.world.present && options.transport == "shm")
+    return failure(kUsage, "--transport=shm starts all ranks on this machine, but this process is rank " +
+                               std::to_string(runOptions.world.rank) + " of " + std::to_string(runOptions.world.ranks));
+  return {};
+}
+
 Status run(int argc, char **argv) {
   Description description;
   if (Status status = parseDescription(farskip_model_json, description); !status.ok())
@@ -120,26 +133,28 @@ Status run(int argc, char **argv) {
     return static_cast<double>(from - before) * 1e-9;
   };
   Weights weights;
-  if (Status status = weights.map(weightsPath(), description); !status.ok())
-    return status;
   RunOptions runOptions;
   runOptions.threads = options.threads;
   runOptions.repeat = options.repeat;
   runOptions.trace = !options.trace.empty();
   if (Status status = readTimeout(runOptions); !status.ok())
     return status;
+  if (Status status = chooseTransport(description, options, runOptions); !status.ok())
+    return status;
   std::vector<RankResults> results;
   std::vector<Buffer> inputs, outputs;
-  if (!options.generate)
-    if (Status status = readInputs(description, options, inputs); !status.ok())
-      return status;
+  // An error here may be this rank's alone: the others hear of it before anything is computed.
+  Status prepared = weights.map(weightsPath(), description);
+  if (prepared.ok() && !options.generate)
+    prepared = readInputs(description, options, inputs);
   times.load = since();
-  Status status = options.generate ? generate(description, weights, options, runOptions, results)
-                                   : runProgram(description, weights, inputs, runOptions, outputs, results);
+  Status status = options.generate ? generate(description, weights, prepared, options, runOptions, results)
+                                   : runProgram(description, weights, prepared, inputs, runOptions, outputs, results);
   times.ranks = since();
+  if (!status.ok() || results.empty())
+    return status;
   OutputFiles files;
-  if (status.ok())
-    status = addOutputs(description, options, outputs, files);
+  status = addOutputs(description, options, outputs, files);
   if (status.ok())
     status = addTrace(description, options, results, files);
   if (status.ok())

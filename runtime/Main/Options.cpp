@@ -17,6 +17,8 @@ const char *programHelp() {
   --generate N                number of tokens to generate, greedily
   --repeat N                  run N times
   --threads N                 threads of each rank (default: cores divided by ranks)
+  --transport shm|tcp         what moves bytes between ranks: shared memory, or TCP. Where RANK and WORLD_SIZE are set
+                              (torchrun, Slurm, Open MPI), this process is one rank, and it is TCP
   --profile[=table|json]      print times
   --trace FILE.json           write what every rank did when, for chrome://tracing or Perfetto
   --describe[=table|json]     print inputs, outputs and ranks
@@ -69,9 +71,9 @@ static Status assign(const std::string &option, const std::string &text, const s
 }
 
 Status parseProgramOptions(int argc, char **argv, const Description &description, ProgramOptions &options) {
-  static const std::set<std::string> known = {"--input",       "--output",   "--input-dir", "--output-dir", "--prompt",
-                                              "--prompt-text", "--generate", "--repeat",    "--threads",    "--profile",
-                                              "--trace",       "--describe", "--help",      "--version"};
+  static const std::set<std::string> known = {
+      "--input",   "--output",  "--input-dir", "--output-dir", "--prompt",   "--prompt-text", "--generate", "--repeat",
+      "--threads", "--profile", "--trace",     "--transport",  "--describe", "--help",        "--version"};
   static const std::set<std::string> flags = {"--profile", "--describe", "--help", "--version"};
   std::set<std::string> seen;
   for (int i = 1; i < argc; ++i) {
@@ -102,6 +104,10 @@ Status parseProgramOptions(int argc, char **argv, const Description &description
       options.prompt = value;
     else if (name == "--prompt-text")
       options.promptText = value;
+    else if (name == "--transport" && value != "shm" && value != "tcp")
+      status = usage("option '--transport': '" + escaped(value) + "'; valid values are shm, tcp");
+    else if (name == "--transport")
+      options.transport = value;
     else if (name == "--trace")
       options.trace = value;
     else if (name == "--generate")

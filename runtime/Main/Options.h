@@ -10,6 +10,7 @@ namespace farskip::runtime {
 struct ProgramOptions {
   std::map<std::string, std::string> inputs, outputs; ///< name to file
   std::string inputDir, outputDir, trace;
+  std::string transport; ///< shm, tcp; empty: by the environment
   std::optional<std::string> prompt, promptText;
   int64_t generate = 0, repeat = 1, threads = 0;
   enum Format { None, Table, Json };

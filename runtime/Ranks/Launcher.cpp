@@ -1,26 +1,26 @@
 // Starts the ranks of a run and reports the first failure.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Ranks/Launcher.h"
+#include "runtime/Ranks/Join.h"
+#include "runtime/Ranks/Rank.h"
 #include "runtime/Transport/Futex.h"
 #include "runtime/Transport/Progress.h"
 #include "runtime/Transport/ShmLinks.h"
+#include "runtime/Transport/TcpLinks.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace farskip::runtime {
 
 namespace {
 
-constexpr int64_t kStartTimeout = 300, kSteadyTimeout = 60;
 /// What the other ranks get after the first failure, before they are killed.
 constexpr int64_t kGraceNs = 2'000'000'000;
 
@@ -30,15 +30,6 @@ struct RankProcess {
   bool done = false;
   int stoppedBy = 0; ///< signal
 };
-
-void setUp(Context &context, const RunOptions &options) {
-  int64_t cores = std::thread::hardware_concurrency();
-  int64_t threads = options.threads ? options.threads : std::max<int64_t>(1, cores / context.ranks);
-  context.pool = std::make_unique<Pool>(threads);
-  context.steadyTimeout = options.timeout < 0 ? kSteadyTimeout : options.timeout;
-  context.communicator->setDeadline(options.timeout < 0 ? kStartTimeout : options.timeout);
-  context.communicator->tracing = options.trace;
-}
 
 /// For the signal handler of a rank.
 Control *ownControl;
@@ -50,36 +41,20 @@ void interruptRank(int) {
   ::_exit(kInterrupted);
 }
 
-void failRank(void *context, int code, const std::string &message) {
-  static_cast<Context *>(context)->fail(code, message);
+/// A peer that is gone is the launcher's business: it knows how it ended.
+std::unique_ptr<Links> makeLinks(Context &context, const SharedMemory &memory, std::vector<Mesh> &meshes) {
+  if (meshes.empty())
+    return makeShmLinks(memory, context.rank);
+  for (int64_t other = 0; other < context.ranks; ++other)
+    if (other != context.rank)
+      meshes[other].close();
+  PeerEvents events = {nullptr, [](void *, int64_t, int, const char *) {}, [](void *, int64_t) {}};
+  return makeTcpLinks(meshes[context.rank], memory.control(), context.rank, events);
 }
 
-/// Fails when the ranks do not have the same program, weights and inputs.
-void shakeHands(Context &context, const std::string &names) {
-  const Description &description = *context.description;
-  std::string own = "build id\t" + description.buildId + "\nworld size\t" + std::to_string(context.ranks) +
-                    "\nweights\t" + std::to_string(description.weightsBytes) + " bytes\n" + names;
-  std::vector<std::string> all = context.communicator->gather(Kind::Handshake, own);
-  for (int64_t rank = 1; rank < context.ranks; ++rank) {
-    std::istringstream first(all[0]), other(all[rank]);
-    std::string ours, theirs;
-    while (all[0] != all[rank]) {
-      ours.clear(), theirs.clear();
-      std::getline(first, ours);
-      std::getline(other, theirs);
-      if (ours == theirs)
-        continue;
-      std::string what = (ours.empty() ? theirs : ours).substr(0, (ours.empty() ? theirs : ours).find('\t'));
-      auto value = [](const std::string &line) { return line.substr(std::min(line.find('\t') + 1, line.size())); };
-      context.fail(kInputError, "the ranks disagree on the " + what + ": rank 0 has " + value(ours) + ", rank " +
-                                    std::to_string(rank) + " has " + value(theirs));
-    }
-  }
-}
-
-[[noreturn]] void runRank(Context &context, const SharedMemory &memory, const std::string &names,
-                          const RunOptions &options, const RankBody &body, int resultsFile, pid_t launcher,
-                          int64_t launchNs) {
+[[noreturn]] void runRank(Context &context, const SharedMemory &memory, std::vector<Mesh> &meshes,
+                          const std::string &names, const RunOptions &options, const RankBody &body, int resultsFile,
+                          pid_t launcher, int64_t launchNs) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher)
     ::_exit(kPeerFailed);
@@ -88,8 +63,8 @@ void shakeHands(Context &context, const std::string &names) {
   std::snprintf(interruptText, sizeof interruptText, "rank %lld: interrupted", static_cast<long long>(ownRank));
   std::signal(SIGINT, interruptRank);
   std::signal(SIGTERM, interruptRank);
-  setUp(context, options);
-  context.communicator->connect(std::make_unique<Progress>(makeShmLinks(memory, context.rank), *context.control,
+  setUp(context, options, context.ranks);
+  context.communicator->connect(std::make_unique<Progress>(makeLinks(context, memory, meshes), *context.control,
                                                            context.rank, context.description, failRank, &context),
                                 *context.control);
   shakeHands(context, names);
@@ -172,8 +147,12 @@ Status readTimeout(RunOptions &options) {
   return {};
 }
 
-Status launchRanks(const Description &description, const Weights &weights, const std::string &names,
+Status launchRanks(const Description &description, const Weights &weights, const Prepared &prepared,
                    const RunOptions &options, const RankBody &body, std::vector<RankResults> &results) {
+  if (options.world.present && description.ranks > 1)
+    return joinRanks(description, weights, prepared, options, body, results);
+  if (!prepared.status.ok())
+    return prepared.status;
   int64_t launchNs = nowNs(), ranks = description.ranks;
   Context context;
   context.description = &description;
@@ -181,7 +160,7 @@ Status launchRanks(const Description &description, const Weights &weights, const
   context.ranks = ranks;
   results.resize(ranks);
   if (ranks == 1) {
-    setUp(context, options);
+    setUp(context, options, 1);
     context.startSeconds = static_cast<double>(nowNs() - launchNs) * 1e-9;
     body(context);
     results[0] = takeResults(context);
@@ -190,6 +169,10 @@ Status launchRanks(const Description &description, const Weights &weights, const
   SharedMemory memory;
   if (Status status = memory.create(ranks); !status.ok())
     return status;
+  std::vector<Mesh> meshes;
+  if (options.transport == Transports::Tcp)
+    if (Status status = meetLocally(ranks, meshes); !status.ok())
+      return status;
   Control &control = memory.control();
   std::vector<RankProcess> processes(ranks);
   Status status;
@@ -201,7 +184,7 @@ Status launchRanks(const Description &description, const Weights &weights, const
     process.pid = process.results < 0 ? -1 : ::fork();
     if (process.pid == 0) {
       context.rank = rank;
-      runRank(context, memory, names, options, body, process.results, launcher, launchNs);
+      runRank(context, memory, meshes, prepared.names, options, body, process.results, launcher, launchNs);
     }
     if (process.pid < 0) {
       status = failure(kIo, "cannot start rank " + std::to_string(rank) + ": " + std::strerror(errno));
@@ -210,6 +193,8 @@ Status launchRanks(const Description &description, const Weights &weights, const
       processes.resize(rank);
     }
   }
+  for (Mesh &mesh : meshes)
+    mesh.close();
   Status ended = awaitRanks(description, processes, control);
   if (status.ok())
     status = ended;

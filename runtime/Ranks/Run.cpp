@@ -28,8 +28,9 @@ static std::string inputText(const Description &description, const std::vector<B
   return text;
 }
 
-Status runProgram(const Description &description, const Weights &weights, const std::vector<Buffer> &inputs,
-                  const RunOptions &options, std::vector<Buffer> &outputs, std::vector<RankResults> &results) {
+Status runProgram(const Description &description, const Weights &weights, const Status &prepared,
+                  const std::vector<Buffer> &inputs, const RunOptions &options, std::vector<Buffer> &outputs,
+                  std::vector<RankResults> &results) {
   auto body = [&](Context &context) {
     context.agree(sliceInputs(context, inputs));
     ProgressLine progress("run", options.repeat, context.rank > 0);
@@ -38,9 +39,12 @@ Status runProgram(const Description &description, const Weights &weights, const 
       runOnce(context);
     }
   };
-  if (Status status = launchRanks(description, weights, inputText(description, inputs), options, body, results);
+  if (Status status = launchRanks(description, weights, {prepared, prepared.ok() ? inputText(description, inputs) : ""},
+                                  options, body, results);
       !status.ok())
     return status;
+  if (results.empty())
+    return {};
   return joinOutputs(description, results, outputs);
 }
 

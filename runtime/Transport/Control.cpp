@@ -9,9 +9,9 @@
 namespace farskip::runtime {
 
 const char *kindName(Kind kind) {
-  static const char *const names[kKinds] = {"plan",       "dispatch",  "combine",        "all_reduce",
-                                            "all_gather", "counts",    "reduce_scatter", "all_to_all",
-                                            "barrier",    "handshake", "agreement",      "tokens"};
+  static const char *const names[kKinds] = {"plan",      "dispatch",       "combine",    "all_reduce", "all_gather",
+                                            "counts",    "reduce_scatter", "all_to_all", "barrier",    "handshake",
+                                            "agreement", "tokens",         "results",    "clock"};
   return static_cast<uint32_t>(kind) < kKinds ? names[static_cast<uint32_t>(kind)] : "unknown operation";
 }
 

@@ -179,6 +179,12 @@ bool Progress::step(const Exchange &exchange, int64_t peer, Flow &flow, bool sen
 
 void Progress::checkHeader(const Exchange &exchange, int64_t peer, Flow &flow) {
   const Header &header = flow.header;
+  // Where the ranks share no memory this is how one knows of another.
+  if (RankState &state = control.states[peer]; state.started < header.sequence) {
+    state.startedOp = header.op;
+    state.startedKind = static_cast<Kind>(header.kind);
+    state.started = header.sequence;
+  }
   auto side = [&](int64_t who, uint64_t sequence, Kind kind, int64_t op) {
     return "rank " + std::to_string(who) + " is in exchange " + std::to_string(sequence) + ", " +
            Control::opText(description, kind, op);

@@ -18,11 +18,13 @@ enum class Kind : uint32_t {
   ReduceScatter,
   AllToAll,
   Barrier,
-  Handshake, ///< the last three belong to the run-time itself; their op is -1
+  Handshake, ///< this and what follows belong to the run-time itself; the op is -1
   Agreement,
-  Tokens
+  Tokens,
+  Results,
+  Clock
 };
-constexpr int kKinds = 12;
+constexpr int kKinds = 14;
 /// As in the description: all_reduce, dispatch, …
 const char *kindName(Kind kind);
 

@@ -34,11 +34,12 @@ void exchange(Context &context, int64_t op) {
 }
 
 /// Runs four exchanges; before number `at`, rank `who` does `fault`, which says whether it goes on with the exchange.
-Status runWith(int64_t who, int64_t at, const std::function<bool(Context &)> &fault) {
+Status runWith(Transports transport, int64_t who, int64_t at, const std::function<bool(Context &)> &fault) {
   size_t files = countIn("/proc/self/fd"), shared = countIn("/dev/shm");
   int64_t start = nowNs();
   RunOptions options;
   options.timeout = kTimeout;
+  options.transport = transport;
   Status status = onRanks(
       describe(kRanks, kCollectives),
       [&](Context &context) {
@@ -62,56 +63,60 @@ void expectFailure(const Status &status, int code, std::initializer_list<std::st
 }
 
 /// Every rank and every exchange.
-class Fault : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {
+class Fault : public testing::TestWithParam<std::tuple<Transports, int64_t, int64_t>> {
 protected:
-  int64_t who = std::get<0>(GetParam()), at = std::get<1>(GetParam());
+  Transports transport = std::get<0>(GetParam());
+  int64_t who = std::get<1>(GetParam()), at = std::get<2>(GetParam());
   std::string name = "rank " + std::to_string(who);
   /// The exchanges of the program come after the handshake.
   std::string number = "exchange " + std::to_string(at + 2);
 };
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, Fault,
-                         testing::Combine(testing::Range<int64_t>(0, kRanks), testing::Values(0, 2, 3)));
+                         testing::Combine(testing::Values(Transports::Shm, Transports::Tcp),
+                                          testing::Range<int64_t>(0, kRanks), testing::Values(0, 2, 3)));
 
 /// Those that take the deadline and the grace that follows.
 class SlowFault : public Fault {};
 
-INSTANTIATE_TEST_SUITE_P(Somewhere, SlowFault, testing::Values(std::tuple{0, 2}, std::tuple{1, 3}, std::tuple{2, 0}));
+INSTANTIATE_TEST_SUITE_P(Somewhere, SlowFault,
+                         testing::Values(std::tuple{Transports::Shm, 0, 2}, std::tuple{Transports::Shm, 2, 0},
+                                         std::tuple{Transports::Tcp, 1, 3}));
 
 TEST_P(Fault, Killed) {
-  expectFailure(runWith(who, at, [](Context &) { return ::raise(SIGKILL) == 0; }), kPeerFailed,
+  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGKILL) == 0; }), kPeerFailed,
                 {name + " was killed by signal 9", "after exchange " + std::to_string(at + 1)});
 }
 
 TEST_P(Fault, Exits) {
-  expectFailure(runWith(who, at, [](Context &) -> bool { ::exit(3); }), kPeerFailed,
+  expectFailure(runWith(transport, who, at, [](Context &) -> bool { ::exit(3); }), kPeerFailed,
                 {name + " ended early with exit code 3"});
 }
 
 TEST_P(Fault, ExitsAsIfAllWereWell) {
-  expectFailure(runWith(who, at, [](Context &) -> bool { ::_exit(0); }), kPeerFailed,
+  expectFailure(runWith(transport, who, at, [](Context &) -> bool { ::_exit(0); }), kPeerFailed,
                 {name + " ended early with exit code 0"});
 }
 
 TEST_P(SlowFault, Stopped) {
-  expectFailure(runWith(who, at, [](Context &) { return ::raise(SIGSTOP) == 0; }), kDeadline,
+  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGSTOP) == 0; }), kDeadline,
                 {"waited 1 s", number, "missing: " + name + ": last after exchange " + std::to_string(at + 1),
                  "FARSKIP_TIMEOUT_S", name + " was stopped by signal 19"});
 }
 
 TEST_P(SlowFault, SleepsPastTheDeadline) {
-  expectFailure(runWith(who, at, [](Context &) { return ::sleep(10) == 0; }), kDeadline,
+  expectFailure(runWith(transport, who, at, [](Context &) { return ::sleep(10) == 0; }), kDeadline,
                 {"waited 1 s", number, "missing: " + name + ": last after exchange " + std::to_string(at + 1)});
 }
 
 TEST_P(Fault, SkipsAnOperation) {
   expectFailure(
-      runWith(who, at, [](Context &) { return false; }), kInternal,
+      runWith(transport, who, at, [](Context &) { return false; }), kInternal,
       {"the ranks are not in the same exchange", name + " is in " + number, "(op " + std::to_string(at) + ")"});
 }
 
 TEST_P(Fault, RunsAnotherOperation) {
-  expectFailure(runWith(who, at,
+  expectFailure(runWith(transport, who, at,
                         [&](Context &context) {
                           exchange(context, (at + 1) % kExchanges);
                           return false;
@@ -122,7 +127,7 @@ TEST_P(Fault, RunsAnotherOperation) {
 }
 
 TEST_P(Fault, Interrupted) {
-  expectFailure(runWith(who, at, [](Context &) { return ::raise(SIGINT) == 0; }), kInterrupted,
+  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGINT) == 0; }), kInterrupted,
                 {name + ": interrupted"});
 }
 

@@ -89,7 +89,7 @@ std::string generated(int64_t ranks, bool cache, std::vector<size_t> &runs) {
   runOptions.threads = 1;
   std::vector<RankResults> results;
   testing::internal::CaptureStdout();
-  Status status = generate(description, Weights(), options, runOptions, results);
+  Status status = generate(description, Weights(), {}, options, runOptions, results);
   std::string text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(status.code, kOk) << status.message;
   for (const RankResults &result : results)
@@ -121,7 +121,7 @@ TEST(Generate, InputsWithoutAMeaningAreRefused) {
   options.promptText = "x";
   options.generate = 1;
   std::vector<RankResults> results;
-  Status status = generate(description, Weights(), options, {}, results);
+  Status status = generate(description, Weights(), {}, options, {}, results);
   EXPECT_EQ(status.code, kUsage);
   EXPECT_NE(status.message.find("pixels"), std::string::npos) << status.message;
 }

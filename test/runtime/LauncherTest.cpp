@@ -50,7 +50,7 @@ Status runOn(int64_t ranks, int64_t axis, std::vector<int64_t> shape, std::vecto
   RunOptions options;
   options.threads = 1;
   std::vector<RankResults> results;
-  return runProgram(description, weights, inputs, options, outputs, results);
+  return runProgram(description, weights, {}, inputs, options, outputs, results);
 }
 
 TEST(Launcher, JoinsTheBlocksOfEveryRank) {

@@ -20,7 +20,7 @@ std::vector<RankResults> resultsOf(const Description &description) {
   options.trace = true;
   std::vector<RankResults> results;
   Status status = launchRanks(
-      description, weights, "", options,
+      description, weights, {}, options,
       [](Context &context) {
         std::vector<float> data(kCount, 1);
         for (int64_t i = 0; i < kRuns; ++i) {
@@ -103,7 +103,7 @@ TEST(Profile, WithoutTraceNothingIsRecorded) {
   Description description = describe(2);
   ASSERT_TRUE(
       launchRanks(
-          description, weights, "", {}, [](Context &context) { farskip_rt_barrier(handle(context), 0); }, results)
+          description, weights, {}, {}, [](Context &context) { farskip_rt_barrier(handle(context), 0); }, results)
           .ok());
   EXPECT_TRUE(results[0].trace.empty());
 }

@@ -33,9 +33,18 @@ inline Status onRanks(const Description &description, const RankBody &body, RunO
   options.threads = 1;
   if (options.timeout < 0)
     options.timeout = 30;
-  return launchRanks(description, weights, "", options, body, results);
+  return launchRanks(description, weights, {}, options, body, results);
 }
 
-inline Status onRanks(int64_t ranks, const RankBody &body) { return onRanks(describe(ranks), body); }
+/// With every transport.
+inline Status onRanks(int64_t ranks, const RankBody &body) {
+  for (Transports transport : {Transports::Shm, Transports::Tcp}) {
+    RunOptions options;
+    options.transport = transport;
+    if (Status status = onRanks(describe(ranks), body, options); !status.ok() || ranks == 1)
+      return status;
+  }
+  return {};
+}
 
 } // namespace farskip::runtime
