@@ -163,7 +163,7 @@ std::string farskip::planText(const Plan &plan) {
     std::string experts = "-";
     if (layer.experts)
       experts = std::to_string(layer.experts->topK) + " of " + std::to_string(layer.experts->experts) + ": " +
-                routerText(*layer.experts);
+                routerText(*layer.experts) + " (" + layer.experts->form + ")";
     else if (layer.kind == "moe")
       experts = "not recognised";
     rows.push_back({std::to_string(k), layer.kind, attention, experts, layer.shared, layer.farskip});

@@ -1,5 +1,6 @@
 // Pass shard-batch.
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/Recognise/Passes.h"
 #include "passes/Shard/BatchAxis.h"
 #include "passes/Shard/Passes.h"
 
@@ -51,8 +52,15 @@ struct ShardBatchPass : impl::ShardBatchPassBase<ShardBatchPass> {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || ranks < 2)
       return;
-    if (replicate)
+    for (Operation &op : main.getBody().front())
+      if (auto missed = op.getAttrOfType<StringAttr>(kMissedAttr))
+        op.emitWarning() << "what looks like a mixture-of-experts block is not spread over the ranks: "
+                         << missed.getValue();
+    if (replicate) {
+      getOperation().emitWarning() << "heads are not split over the ranks: each rank computes what is outside the "
+                                      "experts, for all tokens";
       return markReplicated();
+    }
     reason = BatchState();
     bool dynamic = false;
     for (BlockArgument argument : main.getArguments())
