@@ -17,6 +17,9 @@ enum ExitCode {
   kInterrupted = 130
 };
 
+/// Failures between ranks, for which the records of what each rank did are of use.
+inline bool wantsRecords(int code) { return code == kInternal || code == kPeerFailed || code == kDeadline; }
+
 /// What went wrong, and with which exit code the program ends; `code` 0 is
 /// success.
 struct Status {

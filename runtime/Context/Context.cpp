@@ -85,7 +85,7 @@ void Context::failAs(int code, const std::string &message) {
   oneFailure.lock();
   if (control && !world)
     control->claim(rank, code, message.c_str());
-  if (world && code != kInputError)
+  if (world && wantsRecords(code))
     control->dump(description, launchNs);
   if (world || !control)
     printError(message);

@@ -37,13 +37,13 @@ struct OpFigures {
 };
 
 /// What belongs to the start and the end of the ranks is no part of a run.
-bool isOfRuns(Kind kind) { return kind != Kind::Handshake && kind != Kind::Agreement; }
+bool isOfRuns(int64_t op, Kind kind) { return op >= 0 || kind == Kind::Tokens; }
 
 std::vector<OpFigures> opFigures(const Description &description, const std::vector<RankResults> &results) {
   std::vector<OpFigures> list;
   for (const auto &[key, first] : results[0].totals) {
     auto [op, kind] = key;
-    if (!isOfRuns(kind))
+    if (!isOfRuns(op, kind))
       continue;
     OpFigures figures;
     figures.op = op;
@@ -72,7 +72,7 @@ struct RankFigures {
 RankFigures rankFigures(const RankResults &result) {
   RankFigures figures = {std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0)};
   for (const auto &[key, totals] : result.totals) {
-    if (!isOfRuns(key.second) || key.second == Kind::Tokens)
+    if (key.first < 0)
       continue;
     figures.exposed += static_cast<double>(totals.exposedNs) * 1e-9;
     figures.bytes += totals.sentBytes;
@@ -95,7 +95,7 @@ std::vector<std::pair<const char *, double>> phases(const std::vector<RankResult
 OpFigures sumOf(const std::vector<OpFigures> &list) {
   OpFigures sum{};
   for (const OpFigures &figures : list) {
-    if (figures.kind == Kind::Tokens)
+    if (figures.op < 0)
       continue;
     sum.count += figures.count;
     sum.bytes += figures.bytes;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <fstream>
 #include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
 
 namespace farskip::runtime {
 
@@ -46,12 +48,23 @@ void peerLost(void *handle, int64_t peer) {
                                   context.control->lastText(context.description, peer));
 }
 
+/// What tells the machines of all ranks apart.
+std::vector<std::string> machinesOf(Context &context) {
+  std::string own;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), own);
+  return context.communicator->gather(Kind::Clock, own);
+}
+
+/// The ranks that have to share the cores of this process: those of its machine, unless it is bound to some of them.
+int64_t sharers(const Context &context, const std::vector<std::string> &machines) {
+  if (static_cast<long>(std::thread::hardware_concurrency()) < ::sysconf(_SC_NPROCESSORS_ONLN))
+    return 1;
+  return std::count(machines.begin(), machines.end(), machines[context.rank]);
+}
+
 /// Nanoseconds that this machine's clock is ahead of rank 0's. What one rank saw begin before another saw it end bounds
 /// the difference on both sides; each round narrows it.
 int64_t clockOffset(Context &context) {
-  std::string machine;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), machine);
-  std::vector<std::string> machines = context.communicator->gather(Kind::Clock, machine);
   int64_t least = INT64_MIN / 2, most = INT64_MAX / 2;
   for (int round = 0; round < kClockRounds; ++round) {
     int64_t span[2] = {nowNs(), 0};
@@ -63,7 +76,7 @@ int64_t clockOffset(Context &context) {
     least = std::max(least, span[0] - first[1]);
     most = std::min(most, span[1] - first[0]);
   }
-  return machines[context.rank] == machines[0] ? 0 : least + (most - least) / 2;
+  return least + (most - least) / 2;
 }
 
 /// Everyone's results on rank 0.
@@ -117,13 +130,16 @@ Status joinRanks(const Description &description, const Weights &weights, const P
   std::snprintf(interruptText, sizeof interruptText, "rank %lld: interrupted", static_cast<long long>(world.rank));
   std::signal(SIGINT, interruptMember);
   std::signal(SIGTERM, interruptMember);
-  setUp(context, options, world.localRanks);
+  context.communicator->setDeadline(startTimeout(options));
   auto links = makeTcpLinks(mesh, control, world.rank, {&context, peerFailed, peerLost});
   context.communicator->connect(
       std::make_unique<Progress>(std::move(links), control, world.rank, &description, failRank, &context), control);
   context.agree(prepared.status);
   shakeHands(context, prepared.names);
-  int64_t offset = options.trace ? clockOffset(context) : 0;
+  std::vector<std::string> machines = machinesOf(context);
+  setUp(context, options, sharers(context, machines));
+  bool sameClock = std::count(machines.begin(), machines.end(), machines[0]) == world.ranks;
+  int64_t offset = options.trace && !sameClock ? clockOffset(context) : 0;
   context.startSeconds = static_cast<double>(nowNs() - launchNs) * 1e-9;
   body(context);
   RankResults own = takeResults(context);

@@ -207,7 +207,7 @@ Status launchRanks(const Description &description, const Weights &weights, const
       status.message +=
           "; rank " + std::to_string(rank) + " was stopped by signal " + std::to_string(processes[rank].stoppedBy);
   }
-  if (status.code == kPeerFailed || status.code == kDeadline || status.code == kInternal)
+  if (wantsRecords(status.code))
     control.dump(&description, launchNs);
   return status;
 }

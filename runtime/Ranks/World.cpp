@@ -1,7 +1,6 @@
 // The place of this process among ranks that a launcher started.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Ranks/World.h"
-#include <algorithm>
 #include <cstdlib>
 
 namespace farskip::runtime {
@@ -26,7 +25,7 @@ Status number(const char *name, int64_t least, int64_t most, int64_t &value) {
 }
 
 struct Launcher {
-  const char *rank, *ranks, *localRanks;
+  const char *rank, *ranks;
 };
 
 /// The first of `node[03-07,9],other`.
@@ -40,9 +39,8 @@ std::string firstHost(const std::string &list) {
 } // namespace
 
 Status readWorld(World &world) {
-  static const Launcher torchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-                        slurm = {"SLURM_PROCID", "SLURM_NTASKS", nullptr},
-                        openMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+  static const Launcher torchrun = {"RANK", "WORLD_SIZE"}, slurm = {"SLURM_PROCID", "SLURM_NTASKS"},
+                        openMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"};
   const Launcher *launcher = std::getenv("RANK") && std::getenv("WORLD_SIZE")              ? &torchrun
                              : std::getenv("SLURM_PROCID") && std::getenv("SLURM_STEP_ID") ? &slurm
                              : std::getenv("OMPI_COMM_WORLD_RANK")                         ? &openMpi
@@ -54,15 +52,11 @@ Status readWorld(World &world) {
   if (Status status = number(launcher->rank, 0, world.ranks - 1, world.rank); !status.ok())
     return status;
   world.present = true;
-  if (launcher->localRanks && std::getenv(launcher->localRanks))
-    if (Status status = number(launcher->localRanks, 1, world.ranks, world.localRanks); !status.ok())
-      return status;
-  if (launcher == &slurm) // 4(x2),3: tasks of each node; the first number is a good guess for all
-    world.localRanks = std::clamp<int64_t>(std::atoll(variable("SLURM_STEP_TASKS_PER_NODE").c_str()), 1, world.ranks);
   world.host = variable("MASTER_ADDR");
   if (world.host.empty() && launcher == &slurm)
     world.host = firstHost(variable("SLURM_STEP_NODELIST"));
-  if (world.host.empty() && launcher == &openMpi && world.localRanks == world.ranks)
+  if (world.host.empty() && launcher == &openMpi &&
+      variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE"))
     world.host = "127.0.0.1";
   if (world.host.empty())
     return failure(kUsage, "MASTER_ADDR is missing: the address of rank 0");

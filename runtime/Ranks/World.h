@@ -10,7 +10,6 @@ namespace farskip::runtime {
 struct World {
   bool present = false; ///< false: this process starts its ranks itself
   int64_t rank = 0, ranks = 1;
-  int64_t localRanks = 1; ///< on this machine
   std::string host;       ///< of rank 0
   int port = 0;
 };

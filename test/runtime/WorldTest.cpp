@@ -54,7 +54,7 @@ std::vector<End> inWorld(int64_t ranks, const RankBody &body, const std::functio
     member.description.buildId = "0123456789abcdef";
     member.options.threads = 1;
     member.options.timeout = 1;
-    member.options.world = {true, rank, ranks, ranks, "127.0.0.1", port};
+    member.options.world = {true, rank, ranks, "127.0.0.1", port};
     if (adjust && !adjust(member))
       continue;
     pids[rank] = ::fork();
@@ -224,7 +224,7 @@ TEST(World, AnotherOperationStopsAll) {
   std::vector<End> ends = inWorld(3, withFault(1, [](Context &context) { farskip_rt_barrier(handle(context), 7); }));
   for (const End &end : ends)
     EXPECT_EQ(end.code, kInternal) << end.text;
-  EXPECT_NE(allText(ends).find("rank 1 is in exchange 4, barrier (op 7)"), std::string::npos) << allText(ends);
+  EXPECT_NE(allText(ends).find("rank 1 is in exchange 5, barrier (op 7)"), std::string::npos) << allText(ends);
 }
 
 /// Variables of the environment for the length of a test.
@@ -252,13 +252,12 @@ TEST(World, TheUsualLaunchersAreUnderstood) {
   {
     Environment torchrun({{"RANK", "3"},
                           {"WORLD_SIZE", "8"},
-                          {"LOCAL_WORLD_SIZE", "4"},
                           {"MASTER_ADDR", "node0"},
                           {"MASTER_PORT", "1234"},
                           {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
     World world;
     ASSERT_TRUE(readWorld(world).ok());
-    EXPECT_TRUE(world.present && world.rank == 3 && world.ranks == 8 && world.localRanks == 4);
+    EXPECT_TRUE(world.present && world.rank == 3 && world.ranks == 8);
     EXPECT_EQ(world.host, "node0");
     EXPECT_EQ(world.port, 1235);
   }
@@ -267,11 +266,10 @@ TEST(World, TheUsualLaunchersAreUnderstood) {
                        {"SLURM_NTASKS", "6"},
                        {"SLURM_STEP_ID", "0"},
                        {"SLURM_JOB_ID", "7042"},
-                       {"SLURM_STEP_NODELIST", "gpu[03-05,9],other"},
-                       {"SLURM_STEP_TASKS_PER_NODE", "2(x3)"}});
+                       {"SLURM_STEP_NODELIST", "gpu[03-05,9],other"}});
     World world;
     ASSERT_TRUE(readWorld(world).ok());
-    EXPECT_TRUE(world.present && world.rank == 1 && world.ranks == 6 && world.localRanks == 2);
+    EXPECT_TRUE(world.present && world.rank == 1 && world.ranks == 6);
     EXPECT_EQ(world.host, "gpu03");
     EXPECT_EQ(world.port, 29542);
   }
