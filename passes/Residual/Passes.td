@@ -8,8 +8,9 @@ include "mlir/Pass/PassBase.td"
 def SplitSkipNormsPass : Pass<"split-skip-norms", "::mlir::func::FuncOp"> {
   let summary = "split norms that also add to the residual stream";
   let description = [{
-    `onnx.ms.SkipSimplifiedLayerNormalization` whose sum is used becomes `onnx.Add` and
-    `onnx.SimplifiedLayerNormalization`, so that the norm's read of the stream can move by itself.
+    `onnx.ms.SkipSimplifiedLayerNormalization` becomes `onnx.Add` and `onnx.SimplifiedLayerNormalization`,
+    `onnx.ms.SkipLayerNormalization` likewise `onnx.LayerNormalization`, so that the norm's read of the stream can move
+    by itself. The last norm of a model, whose sum nobody reads, is split as well: it holds the last addition.
   }];
   let statistics = [Statistic<"split", "norms-split", "norms split">];
 }

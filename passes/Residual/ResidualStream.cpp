@@ -47,8 +47,7 @@ static std::optional<ResidualStream::Addition> asAddition(Operation *op) {
       return std::nullopt;
     return ResidualStream::Addition{op, op->getOperand(0), op->getOperand(1), op->getResult(0)};
   }
-  if (is(op, {"ms.SkipSimplifiedLayerNormalization", "ms.SkipLayerNormalization"}) && op->getNumResults() == 4 &&
-      !op->getResult(3).use_empty())
+  if (is(op, {"ms.SkipSimplifiedLayerNormalization", "ms.SkipLayerNormalization"}) && op->getNumResults() == 4)
     return ResidualStream::Addition{op, op->getOperand(1), op->getOperand(0), op->getResult(3)};
   return std::nullopt;
 }
