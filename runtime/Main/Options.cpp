@@ -24,6 +24,9 @@ const char *programHelp() {
   --describe[=table|json]     print inputs, outputs and ranks
   --help, --version
 
+FARSKIP_TIMEOUT_S: how long a rank waits for the others, in seconds (default: 300 until the first run is done,
+then 60; 0: no limit).
+
 Exit status: 0; 1 an input is wrong; 64 usage; 70 internal error; 74 input or output; 75 a rank failed;
 124 a deadline passed; 130 interrupted.
 )";

@@ -26,6 +26,14 @@ static Extent parseExtent(const Json &json) {
     extent.number = json.get<int64_t>();
   } else if (json.is_string()) {
     extent.text = json.get<std::string>();
+    // Some exporters write constants as text.
+    if (extent.text.size() <= 18 && extent.text.find_first_not_of("0123456789") == std::string::npos &&
+        !extent.text.empty()) {
+      extent.kind = Extent::Number;
+      extent.number = std::stoll(extent.text);
+      extent.text.clear();
+      return extent;
+    }
     bool plain = extent.text.find_first_of(" +*-") == std::string::npos;
     extent.kind = plain ? Extent::Symbol : Extent::Expression;
   }
@@ -71,6 +79,7 @@ Status parseDescription(const char *text, Description &description) {
   for (const Json &item : json["collectives"])
     description.collectives.push_back(
         {item.value("kind", ""), item.value("name", ""), item.value("layer", int64_t{-1})});
+  completeRoles(description);
   return {};
 }
 

@@ -56,6 +56,10 @@ struct Description {
 
 Status parseDescription(const char *json, Description &description);
 
+/// Roles of attention masks and positions by their usual names, and the pairs of a key-value cache by their shapes,
+/// where the description says nothing of them. `parseDescription` calls it.
+void completeRoles(Description &description);
+
 /// For people, one fact a line.
 std::string describeText(const Description &description);
 

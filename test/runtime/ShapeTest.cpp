@@ -40,6 +40,28 @@ TEST_F(Shape, NamesWhatDiffers) {
   refuses(checker.check(description.inputs[2], "<V2", {2, 5, 3, 1}), {"past", "axis 1", "5", "4"});
 }
 
+TEST_F(Shape, CachesArePairedByShape) {
+  auto pairsOf = [](const std::string &past, const std::string &present) {
+    Description model;
+    std::string json = R"({"abi":1,"inputs":[{"name":"ids","dtype":"i64","dims":["b","s"],"role":"tokens"},
+      {"name":"attention_mask","dtype":"i64","dims":["b","t"]},{"name":"k","dtype":"f32","dims":)" +
+                       past + R"(}],"outputs":[{"name":"logits","dtype":"f32","dims":["b","s",7],"role":"logits"},
+      {"name":"new_k","dtype":"f32","dims":)" +
+                       present + "}]}";
+    EXPECT_TRUE(parseDescription(json.c_str(), model).ok());
+    EXPECT_EQ(model.inputs[1].role, "attention_mask");
+    return model.cache;
+  };
+  std::vector<Cache> pairs = pairsOf(R"(["b",2,"p",8])", R"(["b",2,"p + s",8])");
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].input, 2u);
+  EXPECT_EQ(pairs[0].output, 1u);
+  EXPECT_EQ(pairsOf(R"(["b","2","p",8])", R"(["b",2,"p + s",8])").size(), 1u) << "a constant may be text";
+  EXPECT_TRUE(pairsOf(R"(["b",2,"p",8])", R"(["b",2,"p",8])").empty());
+  EXPECT_TRUE(pairsOf(R"(["b",2,"p",8])", R"(["b",3,"p + s",8])").empty());
+  EXPECT_TRUE(pairsOf(R"(["b",2,"p",8])", R"(["b",2,"p + s"])").empty());
+}
+
 TEST_F(Shape, BadDescriptionsAreInternalErrors) {
   for (const char *text : {"", "[]", "{}", R"({"abi":2})"}) {
     Description other;
