@@ -1,6 +1,7 @@
 // Greedy generation.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Main/Generate.h"
+#include "runtime/Model/SmallFloats.h"
 #include "runtime/Npy/Npy.h"
 #include "runtime/Ranks/ProgressLine.h"
 #include <cstdio>
@@ -34,6 +35,15 @@ struct Best {
   float value;
   int64_t index, vocabulary; ///< of this rank's part; 0: it has no logits
 };
+
+bool isFloat(const DType &type) { return type.name == "f32" || type.name == "f16" || type.name == "bf16"; }
+
+float valueAt(const DType &type, const char *values, int64_t index) {
+  if (type.name == "f32")
+    return reinterpret_cast<const float *>(values)[index];
+  uint16_t bits = reinterpret_cast<const uint16_t *>(values)[index];
+  return type.name == "f16" ? Float16::load(bits) : BFloat16::load(bits);
+}
 
 class Generator {
 public:
@@ -87,12 +97,13 @@ Status Generator::prepare() {
     roles.push_back(role);
   }
   for (size_t i = 0; i < description.outputs.size(); ++i)
-    if (description.outputs[i].role == "logits" && description.outputs[i].type.name == "f32") {
+    if (const Port &port = description.outputs[i]; port.role == "logits" && isFloat(port.type)) {
       logitsAt = i;
       hasLogits = true;
     }
   if (!hasTokens || !hasLogits)
-    return failure(kUsage, "the program has no i64 token input or no f32 logits output; it cannot generate");
+    return failure(kUsage,
+                   "the program has no i64 token input or no f32, f16 or bf16 logits output; it cannot generate");
   whole.resize(roles.size());
   return readPrompt(options, tokens);
 }
@@ -149,12 +160,15 @@ int64_t Generator::nextToken(Context &context) {
     context.fail(kInputError, "the logits have no positions");
   Best own = {0, 0, 0};
   if (logits.bytes) {
+    const DType &type = description.outputs[logitsAt].type;
     own.vocabulary = logits.shape.back();
-    const auto *values = reinterpret_cast<const float *>(logits.data()) + logits.bytes / 4 - own.vocabulary;
+    const char *last = logits.data() + logits.bytes - own.vocabulary * type.bytes;
+    own.value = valueAt(type, last, 0);
     for (int64_t i = 1; i < own.vocabulary; ++i)
-      if (values[i] > values[own.index])
+      if (float value = valueAt(type, last, i); value > own.value) {
+        own.value = value;
         own.index = i;
-    own.value = values[own.index];
+      }
   }
   std::vector<std::string> all = {std::string(reinterpret_cast<char *>(&own), sizeof own)};
   if (context.ranks > 1)
