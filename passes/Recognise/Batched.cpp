@@ -98,23 +98,9 @@ std::optional<Axes> BatchedBlock::expertAxes(Value indices) {
 }
 
 std::optional<Axes> BatchedBlock::tokenAxes(Value indices) {
-  Value base = baseOfCasts(indices, shapes);
-  Operation *op = base.getDefiningOp();
-  // Each token's number, once per slot: [0, T) stretched to T × K, or [0, T · K) / K.
-  SymbolicExpr slots(sum.slots);
-  if (auto expand = dyn_cast_or_null<onnx::ExpandOp>(op)) {
-    ArrayRef<SymbolicExpr> from = shapes.shape(expand.getInput()), to = shapes.shape(base);
-    bool fits = from.size() == 2 && to.size() == 2 && from[0] == sum.tokens && from[1].isConstant(1) &&
-                to[0] == sum.tokens && to[1] == slots;
-    if (!fits || !isRange(expand.getInput(), sum.tokens, shapes))
-      return std::nullopt;
-  } else if (auto division = dyn_cast_or_null<onnx::DivOp>(op)) {
-    if (splatOf(division.getB(), shapes) != static_cast<double>(sum.slots) ||
-        !isRange(division.getA(), sum.tokens * slots, shapes))
-      return std::nullopt;
-  } else {
+  std::optional<PairTokens> pairs = pairTokens(indices, shapes);
+  if (!pairs || pairs->tokens != sum.tokens || pairs->slots != sum.slots)
     return std::nullopt;
-  }
   return pairAxes(shapes.shape(indices));
 }
 

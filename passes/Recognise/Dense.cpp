@@ -135,7 +135,8 @@ RowTracer::Leaf DenseBlock::leaf(Value value) {
     for (auto [x, factor] : {std::pair(mul.getA(), mul.getB()), std::pair(mul.getB(), mul.getA())}) {
       std::optional<DenseWeights> weights = denseWeights(factor, tracer, shapes);
       auto rows = weights ? repeated(x) : std::nullopt;
-      if (!rows || weights->weights != dense->weights || rows->second.size() != weights->axes.size())
+      if (!rows || weights->weights != dense->weights || weights->applied != dense->applied ||
+          rows->second.size() != weights->axes.size())
         continue;
       Axes expected = rows->second;
       expected.back() = Axis::Unit;
@@ -151,6 +152,20 @@ RowTracer::Leaf DenseBlock::leaf(Value value) {
   return rows ? tracer.rows(rows->first, rows->second) : RowTracer::Leaf::unknown();
 }
 
+/// The weights that `factor` is a view or transpose of. What the axes are is checked where the product is traced.
+static std::optional<DenseWeights> spreadWeights(Value factor, RowTracer &tracer, SymbolicShapes &shapes) {
+  constexpr int kMaxSteps = 8;
+  for (int i = 0; i < kMaxSteps; ++i) {
+    Operation *op = factor.getDefiningOp();
+    if (!op || op->getNumOperands() == 0)
+      return std::nullopt;
+    if (isa<onnx::ScatterElementsOp, onnx::SigmoidOp, onnx::SoftmaxOp>(op))
+      return denseWeights(factor, tracer, shapes);
+    factor = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
 /// The first weights of all experts that `value` is computed from.
 static std::optional<DenseWeights> weightsBehind(Value value, RowTracer &tracer, SymbolicShapes &shapes) {
   constexpr size_t kMaxSteps = 100;
@@ -162,18 +177,8 @@ static std::optional<DenseWeights> weightsBehind(Value value, RowTracer &tracer,
       continue;
     if (auto mul = dyn_cast<onnx::MulOp>(op))
       for (Value factor : {mul.getA(), mul.getB()})
-        if (Operation *scatter = baseOfCasts(factor, shapes).getDefiningOp()) {
-          // Looks for the scatter alone; the axes are checked where the product is traced.
-          for (int i = 0; scatter && i < 8 && !isa<onnx::ScatterElementsOp>(scatter); ++i)
-            scatter = scatter->getNumOperands() ? scatter->getOperand(0).getDefiningOp() : nullptr;
-          if (!scatter)
-            continue;
-          Value top = scatter->getResult(0);
-          if (scatter->hasOneUse() && isa<onnx::SigmoidOp, onnx::SoftmaxOp>(*scatter->user_begin()))
-            top = (*scatter->user_begin())->getResult(0);
-          if (std::optional<DenseWeights> found = denseWeights(top, tracer, shapes))
-            return found;
-        }
+        if (std::optional<DenseWeights> found = spreadWeights(factor, tracer, shapes))
+          return found;
     for (Value operand : op->getOperands())
       if (seen.insert(operand).second)
         work.push_back(operand);

@@ -101,7 +101,7 @@ std::optional<DenseWeights> farskip::denseWeights(Value value, RowTracer &tracer
   }
   if (isa<onnx::SigmoidOp, onnx::SoftmaxOp>(op)) {
     // Both make zero of minus infinity, and of the rest what they make of the chosen ones alone.
-    auto scatter = op->getOperand(0).getDefiningOp<onnx::ScatterElementsOp>();
+    auto scatter = baseOfCasts(op->getOperand(0), shapes).getDefiningOp<onnx::ScatterElementsOp>();
     std::optional<DenseWeights> dense = scatter ? scattered(scatter, -HUGE_VAL, shapes) : std::nullopt;
     auto softmax = dyn_cast<onnx::SoftmaxOp>(op);
     if (!dense || (softmax && fromFront(softmax.getAxis(), 2) != 1))

@@ -52,7 +52,7 @@ static RowTracer::Leaf gatheredRows(ArrayRef<Value> lanes, ArrayRef<Contribution
       return RowTracer::Leaf::unknown();
     ArrayRef<SymbolicExpr> data = shapes.shape(gather->data), index = shapes.shape(gather->index);
     int64_t last = data.size() - 1;
-    if (rows->places != expert.rows.places || gather->axis == last || !data[last].constant() ||
+    if (!sameRows(*rows, expert.rows) || gather->axis == last || !data[last].constant() ||
         shapes.elements(gather->data) != data[gather->axis] * data[last])
       return RowTracer::Leaf::fail();
     Axes these(gather->axis, Axis::Unit);

@@ -197,6 +197,11 @@ static std::optional<HitRows> hitRows(Value index, Coordinate wanted, SymbolicSh
   return HitRows{places.getResult(), *mask};
 }
 
+bool farskip::sameRows(const HitRows &a, const HitRows &b) {
+  return a.places == b.places || (a.mask.expert == b.mask.expert && a.mask.axes == b.mask.axes &&
+                                  a.mask.selection.experts == b.mask.selection.experts);
+}
+
 std::optional<HitRows> farskip::hitTokens(Value index, SymbolicShapes &shapes) {
   return hitRows(index, Coordinate::Token, shapes);
 }
@@ -219,7 +224,7 @@ std::optional<RowGather> farskip::rowGather(Value value, SymbolicShapes &shapes)
 
 /// token · slots + slot.
 static bool isPairNumber(Value index, const HitRows &rows, SymbolicShapes &shapes) {
-  auto is = [&](const std::optional<HitRows> &found) { return found && found->places == rows.places; };
+  auto is = [&](const std::optional<HitRows> &found) { return found && sameRows(*found, rows); };
   if (rows.mask.selection.slots == 1)
     return is(hitTokens(index, shapes));
   auto sum = baseOfCasts(index, shapes).getDefiningOp<onnx::AddOp>();
@@ -240,7 +245,7 @@ Value farskip::pickedWeights(Value value, const HitRows &rows, SymbolicShapes &s
   Value base = baseOfCasts(value, shapes);
   int64_t slots = rows.mask.selection.slots;
   SymbolicExpr pairs = shapes.elements(rows.mask.selection.experts);
-  auto is = [&](const std::optional<HitRows> &found) { return found && found->places == rows.places; };
+  auto is = [&](const std::optional<HitRows> &found) { return found && sameRows(*found, rows); };
   if (std::optional<RowGather> gather = rowGather(base, shapes)) {
     // From the weights laid end to end.
     if (shapes.shape(gather->data)[gather->axis] != pairs || shapes.elements(gather->data) != pairs ||

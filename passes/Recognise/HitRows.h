@@ -24,6 +24,8 @@ struct HitRows {
   mlir::Value places; ///< result of the NonZero
   ChoiceMask mask;
 };
+/// Both list the same pairs in the same order.
+bool sameRows(const HitRows &a, const HitRows &b);
 /// `index` tells the token, or the slot, of each pair.
 std::optional<HitRows> hitTokens(mlir::Value index, SymbolicShapes &shapes);
 std::optional<HitRows> hitSlots(mlir::Value index, SymbolicShapes &shapes);

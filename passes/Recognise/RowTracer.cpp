@@ -27,6 +27,8 @@ std::optional<RowValue> RowTracer::fail(Operation *op, StringRef why) {
 
 /// Same operation, attributes and number of operands; where it came from does not matter.
 static bool alike(Operation *a, Operation *b) {
+  if (isa<onnx::CastOp, onnx::CastLikeOp>(a) && isa<onnx::CastOp, onnx::CastLikeOp>(b))
+    return getElementTypeOrSelf(a->getResult(0).getType()) == getElementTypeOrSelf(b->getResult(0).getType());
   if (a->getName() != b->getName() || a->getNumOperands() != b->getNumOperands() ||
       a->getNumResults() != b->getNumResults())
     return false;
@@ -85,9 +87,10 @@ std::optional<RowValue> RowTracer::traceDefinition(ArrayRef<Value> lanes) {
       axes.push_back(dim.isConstant(1) ? Axis::Unit : Axis::Feature);
     return parameter(lanes, axes).value;
   }
+  bool views = llvm::all_of(lanes, [&](Value lane) { return viewed(lane, context.shapes); });
   unsigned number = cast<OpResult>(lanes.front()).getResultNumber();
   for (auto [lane, op] : llvm::zip(lanes, ops))
-    if (!alike(op, ops.front()) || cast<OpResult>(lane).getResultNumber() != number)
+    if ((!views && !alike(op, ops.front())) || cast<OpResult>(lane).getResultNumber() != number)
       return fail(op, "is unlike the same step of another expert");
   ++depth;
   std::optional<RowValue> result = traceOperation(ops, number);
@@ -97,8 +100,18 @@ std::optional<RowValue> RowTracer::traceDefinition(ArrayRef<Value> lanes) {
 
 std::optional<RowValue> RowTracer::traceOperand(ArrayRef<Operation *> ops, unsigned operand) {
   SmallVector<Value> lanes;
-  for (Operation *op : ops)
-    lanes.push_back(op->getOperand(operand));
+  auto made = [](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op ? op->getName().getAsOpaquePointer() : nullptr;
+  };
+  for (Operation *op : ops) {
+    // The same two operands in the other order.
+    bool swapped = isa<onnx::AddOp, onnx::MulOp>(op) &&
+                   made(op->getOperand(operand)) != made(ops.front()->getOperand(operand)) &&
+                   made(op->getOperand(1 - operand)) == made(ops.front()->getOperand(operand)) &&
+                   made(op->getOperand(operand)) == made(ops.front()->getOperand(1 - operand));
+    lanes.push_back(op->getOperand(swapped ? 1 - operand : operand));
+  }
   return trace(lanes);
 }
 
@@ -211,7 +224,7 @@ Value RowTracer::shaped(Value y, Value like, GraphBuilder &outside) {
   Dims dims(context.shapes.shape(like)), from(context.shapes.shape(y)), outer(context.shapes.shape(x));
   if (dims == from)
     return y;
-  if (dims.empty() || dims.back() != from.back())
+  if (dims.empty() || dims.back() != from.back() || context.shapes.elements(like) != context.shapes.elements(y))
     return {};
   if (llvm::count_if(dims, [](const SymbolicExpr &dim) { return !dim.constant(); }) <= 1) {
     SmallVector<int64_t> shape;
@@ -219,12 +232,23 @@ Value RowTracer::shaped(Value y, Value like, GraphBuilder &outside) {
       shape.push_back(dim.constant().value_or(-1));
     return outside.reshape(y, shape);
   }
-  if (ArrayRef<SymbolicExpr>(dims).drop_back() != ArrayRef<SymbolicExpr>(outer).drop_back())
-    return {};
-  Value lead = outside.slice(outside.unary("Shape", x), 0, 0, dims.size() - 1);
-  Value shape =
-      outside.create("Concat", {lead, outside.integers({*dims.back().constant()})}, {outside.attribute("axis", 0)})
-          ->getResult(0);
+  // Extents that only the run knows are those of x.
+  SmallVector<Value> extents;
+  Value whole;
+  for (const SymbolicExpr &dim : dims) {
+    if (dim.constant()) {
+      extents.push_back(outside.integers({*dim.constant()}));
+      continue;
+    }
+    const SymbolicExpr *same = llvm::find(outer, dim);
+    if (same == outer.end())
+      return {};
+    if (!whole)
+      whole = outside.unary("Shape", x);
+    int64_t axis = same - outer.begin();
+    extents.push_back(outside.slice(whole, 0, axis, axis + 1));
+  }
+  Value shape = outside.create("Concat", extents, {outside.attribute("axis", 0)})->getResult(0);
   return outside.binary("Reshape", y, shape);
 }
 
@@ -232,6 +256,10 @@ Value RowTracer::build(const RowValue &result, Value weights, Value selected, Va
   Value yielded = result.value;
   auto type = dyn_cast<RankedTensorType>(yielded.getType());
   if (!result.rows || !type || type.getRank() != 2 || type.isDynamicDim(1) || !x || parameters.empty())
+    return {};
+  SymbolicExpr pairs = tokens * SymbolicExpr(slots);
+  if (context.shapes.elements(x) != tokens * context.shapes.shape(x).back() ||
+      context.shapes.elements(weights) != pairs || context.shapes.elements(selected) != pairs)
     return {};
   moe::YieldOp::create(inner, graph.location, yielded);
   GraphBuilder outside(context.builder, graph.location, context.shapes);

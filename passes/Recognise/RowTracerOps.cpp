@@ -13,12 +13,14 @@ static bool isElementwise(Operation *op) {
              onnx::ReciprocalOp, onnx::ReluOp, onnx::RoundOp, onnx::SigmoidOp, onnx::SignOp, onnx::SinOp,
              onnx::SoftplusOp, onnx::SqrtOp, onnx::TanhOp, onnx::GeluOp, onnx::SwishOp, onnx::MsQuickGeluOp,
              onnx::ClipOp, onnx::CastOp, onnx::CastLikeOp, onnx::WhereOp, onnx::EqualOp, onnx::GreaterOp, onnx::LessOp,
-             onnx::GreaterOrEqualOp, onnx::LessOrEqualOp, onnx::AndOp, onnx::OrOp, onnx::NotOp>(op);
+             onnx::GreaterOrEqualOp, onnx::LessOrEqualOp, onnx::AndOp, onnx::OrOp, onnx::NotOp, onnx::HardSwishOp,
+             onnx::HardSigmoidOp, onnx::LeakyReluOp, onnx::EluOp, onnx::SeluOp, onnx::CeluOp, onnx::MishOp,
+             onnx::SoftsignOp, onnx::ThresholdedReluOp>(op);
 }
 
 std::optional<RowValue> RowTracer::traceOperation(ArrayRef<Operation *> ops, unsigned result) {
   Operation *op = ops.front();
-  if (viewed(op->getResult(result), context.shapes) && !isa<onnx::CastOp, onnx::CastLikeOp>(op))
+  if (viewed(op->getResult(result), context.shapes))
     return view(ops);
   if (isElementwise(op))
     return elementwise(ops);
@@ -163,19 +165,23 @@ std::optional<RowValue> RowTracer::view(ArrayRef<Operation *> ops) {
   if (!in)
     return std::nullopt;
   std::optional<Axes> axes;
+  SmallVector<int64_t> shape;
   for (Operation *op : ops) {
     Dims from(context.shapes.shape(op->getOperand(0))), to(context.shapes.shape(op->getResult(0)));
     std::optional<Axes> these;
     // What stretches nothing may have a dimension that only the run proves equal.
-    if (isa<onnx::ExpandOp>(op) && from.size() == to.size())
+    if (from.size() == to.size() && isa<onnx::ExpandOp, onnx::CastOp, onnx::CastLikeOp>(op))
       these = in->axes;
     else
       these = reshapedAxes(from, in->axes, to);
     if (!these || (axes && *axes != *these))
       return fail(op, "mixes rows and features");
+    SmallVector<int64_t> parts = features(to, *these);
+    if (axes && shape != parts)
+      return fail(op, "is unlike the same step of another expert");
     axes = these;
+    shape = parts;
   }
-  SmallVector<int64_t> shape = features(context.shapes.shape(ops.front()->getResult(0)), *axes);
   return RowValue{withFeatures(in->value, in->rows, shape), *axes, in->rows};
 }
 
@@ -251,9 +257,14 @@ std::optional<RowValue> RowTracer::elementwise(ArrayRef<Operation *> ops) {
   SmallVector<Value> values;
   for (const RowValue &operand : operands)
     values.push_back(aligned(operand, result));
-  Value value = isa<onnx::CastLikeOp>(op) ? graph.cast(values.front(), getElementTypeOrSelf(op->getResult(0).getType()))
-                                          : emit(op, values);
-  return RowValue{value, result, rows};
+  if (isa<onnx::CastOp, onnx::CastLikeOp>(op)) {
+    Type from = getElementTypeOrSelf(values.front().getType()), to = getElementTypeOrSelf(op->getResult(0).getType());
+    if (isa<FloatType>(from) && isa<FloatType>(to))
+      return RowValue{graph.cast(values.front(), to), result, rows};
+    if (isa<onnx::CastLikeOp>(op))
+      return fail(op, "casts to a type that is no float");
+  }
+  return RowValue{emit(op, values), result, rows};
 }
 
 std::optional<RowValue> RowTracer::slice(ArrayRef<Operation *> ops) {
@@ -314,9 +325,9 @@ std::optional<RowValue> RowTracer::split(ArrayRef<Operation *> ops, unsigned res
   if (!extent)
     return std::nullopt;
   for (Operation *other : ops)
-    if (context.shapes.shape(other->getResult(result)).back() != to.back() ||
-        cast<onnx::SplitOp>(other).getOutputs().size() != op.getOutputs().size())
-      return fail(other, "is unlike the same step of another expert");
+    for (unsigned i = 0; i <= result; ++i)
+      if (context.shapes.shape(other->getResult(i))[axis] != context.shapes.shape(op.getOutputs()[i])[axis])
+        return fail(other, "is unlike the same step of another expert");
   int64_t place = in->rows + llvm::count(ArrayRef<Axis>(in->axes).take_front(axis), Axis::Feature);
   Value value = graph.slice(in->value, place, start, start + *extent);
   Axes axes = in->axes;

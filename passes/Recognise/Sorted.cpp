@@ -57,7 +57,7 @@ static std::optional<std::pair<SortedPairs, Value>> unsortedRows(Value value, Sy
 
 static std::optional<SortedEnd> sortedEnd(Operation *root, SymbolicShapes &shapes) {
   if (std::optional<WeightedSum> sum = weightedSum(root, shapes))
-    if (auto rows = unsortedRows(sum->value, shapes))
+    if (auto rows = unsortedRows(sum->value, shapes); rows && rows->first.selection.slots == sum->slots)
       return SortedEnd{rows->first, rows->second, sum->weights};
   if (std::optional<WeightedSum> sum = slotSum(root, shapes)) {
     auto rows = unsortedRows(sum->value, shapes);
@@ -94,6 +94,13 @@ static RowTracer::Leaf sortedLeaf(ArrayRef<Value> lanes, const SortedPairs &pair
   if (isConstant(value))
     return RowTracer::Leaf::unknown();
   if (std::optional<RowGather> gather = rowGather(value, shapes)) {
+    if (gather->axis == 0 && gather->indexAxes == 1 && isParameter(gather->data) &&
+        isSortedExperts(gather->index, pairs, shapes)) {
+      Axes axes{Axis::Pair};
+      for (const SymbolicExpr &dim : shapes.shape(gather->data).drop_front())
+        axes.push_back(dim.isConstant(1) ? Axis::Unit : Axis::Feature);
+      return tracer.parameter({gather->data}, axes);
+    }
     std::optional<SortedPairs> tokens = sortedTokens(gather->index, shapes);
     if (!tokens || tokens->order != pairs.order)
       return RowTracer::Leaf::unknown();

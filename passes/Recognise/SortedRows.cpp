@@ -51,28 +51,6 @@ std::optional<SortedPairs> farskip::inverseOrder(Value index, SymbolicShapes &sh
   return pairs;
 }
 
-/// Numbers of places: never negative.
-static bool isNonNegative(Value value, SymbolicShapes &shapes) {
-  Value base = baseOfCasts(value, shapes);
-  auto top = base.getDefiningOp<onnx::TopKOp>();
-  return (top && base == top.getIndices()) || isRange(base, shapes.elements(base), shapes);
-}
-
-static bool isFalse(Value value, SymbolicShapes &shapes) {
-  value = baseOfViews(value, shapes);
-  Operation *op = value.getDefiningOp();
-  if (auto less = dyn_cast_or_null<onnx::LessOp>(op)) {
-    std::optional<double> bound = splatOf(less.getB(), shapes);
-    return bound && *bound <= 0 && isNonNegative(less.getA(), shapes);
-  }
-  if (auto equal = dyn_cast_or_null<onnx::EqualOp>(op))
-    return (isFalse(equal.getA(), shapes) && splatOf(equal.getB(), shapes) == 1.0) ||
-           (isFalse(equal.getB(), shapes) && splatOf(equal.getA(), shapes) == 1.0);
-  if (auto both = dyn_cast_or_null<onnx::AndOp>(op))
-    return isFalse(both.getA(), shapes) || isFalse(both.getB(), shapes);
-  return false;
-}
-
 std::optional<SortedPairs> farskip::sortedTokens(Value index, SymbolicShapes &shapes) {
   Value base = baseOfCasts(index, shapes);
   // Division rounds towards zero; exporters subtract a correction for numbers below it, of which there are none.
@@ -93,17 +71,22 @@ std::optional<SortedPairs> farskip::sortedTokens(Value index, SymbolicShapes &sh
   return pairs && pairs->selection.slots == 1 ? pairs : std::nullopt;
 }
 
+bool farskip::isSortedExperts(Value index, const SortedPairs &pairs, SymbolicShapes &shapes) {
+  Value base = baseOfCasts(index, shapes);
+  if (base == pairs.experts)
+    return true;
+  std::optional<RowGather> gather = rowGather(base, shapes);
+  return gather && gather->axis == 0 && shapes.rank(gather->data) == 1 &&
+         baseOfCasts(gather->data, shapes) == pairs.selection.experts &&
+         baseOfCasts(gather->index, shapes) == pairs.order;
+}
+
 /// What elementwise arithmetic with constants makes of each expert's number; nothing when `value` is not made of the
 /// experts of all pairs, in any order.
 static std::optional<SmallVector<double>> ofEachExpert(Value value, const SortedPairs &pairs, SymbolicShapes &shapes) {
   value = baseOfViews(value, shapes);
   Operation *op = value.getDefiningOp();
-  bool whole = value == pairs.experts || value == pairs.selection.experts;
-  if (auto gather = rowGather(value, shapes))
-    whole |= gather->axis == 0 && shapes.rank(gather->data) == 1 &&
-             baseOfCasts(gather->data, shapes) == pairs.selection.experts &&
-             baseOfCasts(gather->index, shapes) == pairs.order;
-  if (whole) {
+  if (value == pairs.selection.experts || isSortedExperts(value, pairs, shapes)) {
     SmallVector<double> numbers;
     for (int64_t e = 0; e < pairs.selection.count; ++e)
       numbers.push_back(e);

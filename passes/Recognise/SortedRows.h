@@ -19,6 +19,8 @@ std::optional<SortedPairs> inverseOrder(mlir::Value index, SymbolicShapes &shape
 /// Sees `index` as the token of each pair in sorted order.
 std::optional<SortedPairs> sortedTokens(mlir::Value index, SymbolicShapes &shapes);
 
+/// Sees `index` as the expert of each pair in sorted order.
+bool isSortedExperts(mlir::Value index, const SortedPairs &pairs, SymbolicShapes &shapes);
 /// Proves that `counts` tells how many pairs chose each expert.
 bool isPairCount(mlir::Value counts, const SortedPairs &pairs, SymbolicShapes &shapes);
 /// The sorted rows of which `part` has those of expert `number`.

@@ -79,11 +79,34 @@ Value farskip::baseOfViews(Value value, SymbolicShapes &shapes) {
   return value;
 }
 
+/// What a correction that is proven to change nothing leaves as it is; null when `op` is none.
+static Value uncorrected(Operation *op, SymbolicShapes &shapes) {
+  if (auto where = dyn_cast<onnx::WhereOp>(op))
+    return isFalse(where.getCondition(), shapes) && shapes.shape(where.getY()) == shapes.shape(where.getOutput())
+               ? where.getY()
+               : Value();
+  auto clip = dyn_cast<onnx::ClipOp>(op);
+  if (!clip || !getElementTypeOrSelf(clip.getInput().getType()).isInteger())
+    return {};
+  std::optional<Selection> selection = selectionOf(clip.getInput(), shapes);
+  if (!selection)
+    return {};
+  std::optional<double> low = clip.getMin() ? splatOf(clip.getMin(), shapes) : 0.0,
+                        high = clip.getMax() ? splatOf(clip.getMax(), shapes) : static_cast<double>(selection->count);
+  return low && *low <= 0 && high && *high >= static_cast<double>(selection->count - 1) ? clip.getInput() : Value();
+}
+
 Value farskip::baseOfCasts(Value value, SymbolicShapes &shapes) {
   for (;;) {
     value = baseOfViews(value, shapes);
     Operation *op = value.getDefiningOp();
-    if (!op || !isa<onnx::CastOp, onnx::CastLikeOp>(op))
+    if (!op)
+      return value;
+    if (Value same = uncorrected(op, shapes)) {
+      value = same;
+      continue;
+    }
+    if (!isa<onnx::CastOp, onnx::CastLikeOp>(op))
       return value;
     Type from = getElementTypeOrSelf(op->getOperand(0).getType()), to = getElementTypeOrSelf(value.getType());
     bool integers = from.isInteger() && to.isInteger() && !from.isInteger(1) && !to.isInteger(1);
@@ -174,6 +197,55 @@ bool farskip::isParameter(Value value) {
   return false;
 }
 
+/// Numbers of places: never negative.
+static bool isNonNegative(Value value, SymbolicShapes &shapes) {
+  Value base = baseOfCasts(value, shapes);
+  auto top = base.getDefiningOp<onnx::TopKOp>();
+  return (top && base == top.getIndices()) || base.getDefiningOp<onnx::ArgMaxOp>() ||
+         isRange(base, shapes.elements(base), shapes);
+}
+
+bool farskip::isFalse(Value value, SymbolicShapes &shapes) {
+  value = baseOfViews(value, shapes);
+  Operation *op = value.getDefiningOp();
+  if (auto less = dyn_cast_or_null<onnx::LessOp>(op)) {
+    std::optional<double> bound = splatOf(less.getB(), shapes);
+    return bound && *bound <= 0 && isNonNegative(less.getA(), shapes);
+  }
+  if (auto equal = dyn_cast_or_null<onnx::EqualOp>(op))
+    return (isFalse(equal.getA(), shapes) && splatOf(equal.getB(), shapes) == 1.0) ||
+           (isFalse(equal.getB(), shapes) && splatOf(equal.getA(), shapes) == 1.0);
+  if (auto both = dyn_cast_or_null<onnx::AndOp>(op))
+    return isFalse(both.getA(), shapes) || isFalse(both.getB(), shapes);
+  return false;
+}
+
+/// Later picks are made where the earlier ones have been taken out: their scores are minus infinity.
+static bool picksDiffer(ArrayRef<Value> picks, SymbolicShapes &shapes) {
+  SmallVector<Value> earlier;
+  for (Value pick : picks) {
+    Value base = baseOfCasts(pick, shapes);
+    auto best = base.getDefiningOp<onnx::ArgMaxOp>();
+    if (!best)
+      return false;
+    llvm::DenseSet<Value> taken;
+    Value scores = best.getData();
+    while (auto scatter = baseOfViews(scores, shapes).getDefiningOp<onnx::ScatterElementsOp>()) {
+      std::optional<double> filling = splatOf(scatter.getUpdates(), shapes);
+      int64_t rank = shapes.rank(scatter.getData());
+      if (scatter.getReduction() != "none" || fromFront(scatter.getAxis(), rank) != rank - 1 || !filling ||
+          *filling > -3e38)
+        return false;
+      taken.insert(baseOfCasts(scatter.getIndices(), shapes));
+      scores = scatter.getData();
+    }
+    if (llvm::any_of(earlier, [&](Value value) { return !taken.contains(value); }))
+      return false;
+    earlier.push_back(base);
+  }
+  return true;
+}
+
 std::optional<Selection> farskip::selectionOf(Value experts, SymbolicShapes &shapes) {
   Value base = baseOfCasts(experts, shapes);
   Operation *op = base.getDefiningOp();
@@ -205,7 +277,8 @@ std::optional<Selection> farskip::selectionOf(Value experts, SymbolicShapes &sha
       slots += part->slots;
       first = part;
     }
-    return Selection{base, slots, first->count, false};
+    SmallVector<Value> picks(joined.getInputs());
+    return Selection{base, slots, first->count, picksDiffer(picks, shapes)};
   }
   return std::nullopt;
 }

@@ -11,7 +11,8 @@ namespace farskip {
 mlir::Value viewed(mlir::Value value, SymbolicShapes &shapes);
 /// Looks through all views.
 mlir::Value baseOfViews(mlir::Value value, SymbolicShapes &shapes);
-/// Looks through views and through casts from integer to integer or from float to float.
+/// Looks through views, through casts from integer to integer or from float to float, and through corrections that are
+/// proven to change nothing (of negative indices, and of experts' numbers out of range).
 mlir::Value baseOfCasts(mlir::Value value, SymbolicShapes &shapes);
 
 /// The number that every element of `value` is, however it is made.
@@ -25,6 +26,8 @@ bool isIota(mlir::Value value, int64_t count, SymbolicShapes &shapes);
 
 /// [0, 1, 2, …) of `count` elements, counted by `Range` or constant.
 bool isRange(mlir::Value value, const SymbolicExpr &count, SymbolicShapes &shapes);
+/// Proven to be false everywhere.
+bool isFalse(mlir::Value value, SymbolicShapes &shapes);
 /// Parameters of the model: a constant, or made of one constant by casts and changes of layout.
 bool isParameter(mlir::Value value);
 
@@ -35,7 +38,8 @@ inline int64_t fromFront(int64_t axis, int64_t rank) { return axis < 0 ? axis + 
 struct Selection {
   mlir::Value experts; ///< integers, tokens × slots in row-major order, in any shape
   int64_t slots, count;
-  bool distinct; ///< a token's experts are proven to differ
+  /// A token's experts are proven to differ (where its scores are no NaN and not all minus infinity).
+  bool distinct;
 };
 /// Proves that `experts` (views and casts of it) are the places of the greatest elements of rows.
 std::optional<Selection> selectionOf(mlir::Value experts, SymbolicShapes &shapes);

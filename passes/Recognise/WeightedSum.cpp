@@ -40,7 +40,40 @@ std::optional<WeightedSum> farskip::slotSum(Operation *root, SymbolicShapes &sha
   return WeightedSum{reduce.getData(), {}, tokens, *dims[rank - 2].constant(), *dims[rank - 1].constant()};
 }
 
+std::optional<PairTokens> farskip::pairTokens(Value index, SymbolicShapes &shapes) {
+  Value base = baseOfCasts(index, shapes);
+  Operation *op = base.getDefiningOp();
+  if (isa_and_nonnull<onnx::ExpandOp, onnx::TileOp>(op)) {
+    // [0, T) stretched to T × K.
+    ArrayRef<SymbolicExpr> from = shapes.shape(op->getOperand(0)), to = shapes.shape(base);
+    bool fits = from.size() == 2 && to.size() == 2 && from[1].isConstant(1) && to[0] == from[0] && to[1].constant();
+    if (!fits || !isRange(op->getOperand(0), from[0], shapes))
+      return std::nullopt;
+    return PairTokens{from[0], *to[1].constant()};
+  }
+  if (auto division = dyn_cast_or_null<onnx::DivOp>(op)) {
+    // [0, T · K) / K.
+    std::optional<double> slots = splatOf(division.getB(), shapes);
+    SymbolicExpr pairs = shapes.elements(division.getA());
+    if (!slots || *slots < 1 || *slots > 1e6 || !getElementTypeOrSelf(base.getType()).isInteger() ||
+        !isRange(division.getA(), pairs, shapes))
+      return std::nullopt;
+    std::optional<SymbolicExpr> tokens = pairs.dividedBy(SymbolicExpr(static_cast<int64_t>(*slots)));
+    return tokens ? std::optional(PairTokens{*tokens, static_cast<int64_t>(*slots)}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::optional<WeightedSum> farskip::weightedSum(Operation *root, SymbolicShapes &shapes) {
+  if (isa<onnx::ScatterElementsOp, onnx::ScatterNDOp, onnx::AddOp>(root)) {
+    std::optional<RowScatter> scatter = rowScatter(root->getResult(0), shapes);
+    std::optional<PairTokens> pairs = scatter ? pairTokens(scatter->index, shapes) : std::nullopt;
+    if (!pairs || !scatter->adds || splatOf(scatter->sum, shapes) != 0.0 ||
+        shapes.shape(scatter->sum)[0] != pairs->tokens || !shapes.shape(scatter->sum)[1].constant())
+      return std::nullopt;
+    return weightedProduct(scatter->updates, pairs->tokens, pairs->slots, *shapes.shape(scatter->sum)[1].constant(),
+                           shapes);
+  }
   if (std::optional<WeightedSum> sum = slotSum(root, shapes))
     return weightedProduct(sum->value, sum->tokens, sum->slots, sum->width, shapes);
   if (auto product = dyn_cast<onnx::MatMulOp>(root)) {
@@ -84,16 +117,17 @@ static std::optional<RowScatter> scatter(Value value, SymbolicShapes &shapes) {
 }
 
 std::optional<RowScatter> farskip::rowScatter(Value value, SymbolicShapes &shapes) {
-  value = baseOfViews(value, shapes);
+  value = baseOfCasts(value, shapes);
   if (std::optional<RowScatter> step = scatter(value, shapes)) {
-    if (step->adds)
+    // In zeros, placing rows is adding them.
+    if (step->adds || splatOf(step->sum, shapes) == 0.0)
       return step;
     // x[i] = x[i] + update, as some exporters write an addition in place.
     auto sum = baseOfCasts(step->updates, shapes).getDefiningOp<onnx::AddOp>();
     if (!sum)
       return std::nullopt;
     for (auto [old, update] : {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())})
-      if (std::optional<RowGather> gather = rowGather(baseOfViews(old, shapes), shapes);
+      if (std::optional<RowGather> gather = rowGather(baseOfCasts(old, shapes), shapes);
           gather && gather->axis == 0 && gather->data == step->sum &&
           baseOfCasts(gather->index, shapes) == baseOfCasts(step->index, shapes))
         return RowScatter{step->sum, step->index, update, false};
@@ -103,7 +137,7 @@ std::optional<RowScatter> farskip::rowScatter(Value value, SymbolicShapes &shape
   if (!sum || sum.getA().getType() != sum.getB().getType())
     return std::nullopt;
   for (auto [before, placed] : {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())})
-    if (std::optional<RowScatter> step = scatter(baseOfViews(placed, shapes), shapes);
+    if (std::optional<RowScatter> step = scatter(baseOfCasts(placed, shapes), shapes);
         step && splatOf(step->sum, shapes) == 0.0)
       return RowScatter{before, step->index, step->updates, step->adds};
   return std::nullopt;

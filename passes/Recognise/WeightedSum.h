@@ -15,6 +15,13 @@ struct WeightedSum {
   int64_t slots, width;
 };
 
+/// The token of each pair of a token and a slot, token after token.
+struct PairTokens {
+  SymbolicExpr tokens;
+  int64_t slots;
+};
+std::optional<PairTokens> pairTokens(mlir::Value index, SymbolicShapes &shapes);
+
 /// Sees `root` as the sum over the slots of products with weights.
 std::optional<WeightedSum> weightedSum(mlir::Operation *root, SymbolicShapes &shapes);
 

@@ -60,3 +60,53 @@ func.func @mixed(%x: tensor<?x2x4xf32> {onnx.dims = ["t", "", ""]},
   %7 = onnx.ReduceSum %6, %one {keepdims = 0 : i64} : (tensor<?x2x4xf32>, tensor<1xi64>) -> tensor<?x4xf32>
   return %7 : tensor<?x4xf32>
 }
+
+// -----
+
+// Added to the rows of their tokens; numbers of experts are kept in a range that they never leave.
+// CHECK-LABEL: func.func @added
+// CHECK: moe.experts %arg0, %Values, %Indices
+// CHECK: ^bb0(%[[ROWS:.*]]: tensor<?x4xf32>, %[[SLICE:.*]]: tensor<4x6xf32>, %[[BIAS:.*]]: tensor<6xf32>):
+// CHECK-NEXT: %[[PRODUCT:.*]] = onnx.MatMul %[[ROWS]], %[[SLICE]]
+// CHECK-NEXT: %[[Z:.*]] = onnx.Add %[[PRODUCT]], %[[BIAS]]
+// CHECK-NEXT: moe.yield %[[Z]]
+// CHECK-NOT: onnx.ScatterND
+func.func @added(%x: tensor<?x4xf32> {onnx.dims = ["t", ""]},
+                %scores: tensor<?x2xf32> {onnx.dims = ["t", ""]}) -> tensor<?x6xf32> {
+  %two = onnx.Constant {value = dense<2> : tensor<1xi64>} : () -> tensor<1xi64>
+  %one = onnx.Constant {value = dense<1> : tensor<1xi64>} : () -> tensor<1xi64>
+  %zero = onnx.Constant {value = dense<0> : tensor<1xi64>} : () -> tensor<1xi64>
+  %last = onnx.Constant {value = dense<-1> : tensor<1xi64>} : () -> tensor<1xi64>
+  %0:2 = onnx.TopK %scores, %two : (tensor<?x2xf32>, tensor<1xi64>) -> (tensor<?x2xf32>, tensor<?x2xi64>)
+  %w = onnx.weight "w" at 0[0, 192] : tensor<2x4x6xf32>
+  %b = onnx.weight "b" at 0[192, 48] : tensor<2x6xf32>
+  %start = onnx.Constant {value = dense<0> : tensor<i64>} : () -> tensor<i64>
+  %step = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
+  %none = onnx.Constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %width = onnx.Constant {value = dense<6> : tensor<1xi64>} : () -> tensor<1xi64>
+  %k2 = onnx.Constant {value = dense<[1, 2]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %end = onnx.Constant {value = dense<1> : tensor<i64>} : () -> tensor<i64>
+  %1 = onnx.Shape %x {end = 1 : i64} : (tensor<?x4xf32>) -> tensor<1xi64>
+  %2 = onnx.Squeeze %1, %zero : (tensor<1xi64>, tensor<1xi64>) -> tensor<i64>
+  %3 = onnx.Range %start, %2, %step : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %4 = onnx.Unsqueeze %3, %one : (tensor<?xi64>, tensor<1xi64>) -> tensor<?x1xi64>
+  %5 = onnx.Expand %4, %k2 : (tensor<?x1xi64>, tensor<2xi64>) -> tensor<?x2xi64>
+  %6 = onnx.Reshape %5, %last : (tensor<?x2xi64>, tensor<1xi64>) -> tensor<?xi64>
+  %7 = onnx.Reshape %0#1, %last : (tensor<?x2xi64>, tensor<1xi64>) -> tensor<?xi64>
+  %8 = onnx.Clip %7, %start, %end {operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<?xi64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %9 = onnx.Gather %x, %6 : (tensor<?x4xf32>, tensor<?xi64>) -> tensor<?x4xf32>
+  %10 = onnx.Unsqueeze %9, %one : (tensor<?x4xf32>, tensor<1xi64>) -> tensor<?x1x4xf32>
+  %11 = onnx.Gather %w, %8 : (tensor<2x4x6xf32>, tensor<?xi64>) -> tensor<?x4x6xf32>
+  %12 = onnx.MatMul %10, %11 : (tensor<?x1x4xf32>, tensor<?x4x6xf32>) -> tensor<?x1x6xf32>
+  %13 = onnx.Squeeze %12, %one : (tensor<?x1x6xf32>, tensor<1xi64>) -> tensor<?x6xf32>
+  %14 = onnx.Gather %b, %8 : (tensor<2x6xf32>, tensor<?xi64>) -> tensor<?x6xf32>
+  %15 = onnx.Add %13, %14 : (tensor<?x6xf32>, tensor<?x6xf32>) -> tensor<?x6xf32>
+  %16 = onnx.Reshape %0#0, %last : (tensor<?x2xf32>, tensor<1xi64>) -> tensor<?xf32>
+  %17 = onnx.Unsqueeze %16, %one : (tensor<?xf32>, tensor<1xi64>) -> tensor<?x1xf32>
+  %18 = onnx.Mul %15, %17 : (tensor<?x6xf32>, tensor<?x1xf32>) -> tensor<?x6xf32>
+  %19 = onnx.Concat %1, %width {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %20 = onnx.Expand %none, %19 : (tensor<f32>, tensor<2xi64>) -> tensor<?x6xf32>
+  %21 = onnx.Unsqueeze %6, %one : (tensor<?xi64>, tensor<1xi64>) -> tensor<?x1xi64>
+  %22 = onnx.ScatterND %20, %21, %18 {reduction = "add"} : (tensor<?x6xf32>, tensor<?x1xi64>, tensor<?x6xf32>) -> tensor<?x6xf32>
+  return %22 : tensor<?x6xf32>
+}
