@@ -61,6 +61,15 @@ Type elementType(MLIRContext *context, reader::DataType type) {
   }
 }
 
+/// The types that only initializers may have: integers of 2 and 4 bits.
+Type narrowType(MLIRContext *context, reader::DataType type) {
+  using D = reader::DataType;
+  bool isUnsigned = type == D::UInt4 || type == D::UInt2;
+  if (!isUnsigned && type != D::Int4 && type != D::Int2)
+    return {};
+  return IntegerType::get(context, reader::bitWidth(type), isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+}
+
 class ModuleBuilder {
 public:
   ModuleBuilder(const reader::Model &model, MLIRContext &context) : model(model), context(&context), b(&context) {}
@@ -222,6 +231,8 @@ private:
   llvm::Error buildTensor(const reader::Tensor &tensor) {
     Type element = elementType(context, tensor.type);
     if (!element)
+      element = narrowType(context, tensor.type);
+    if (!element)
       return failure("tensor " + reader::quoted(tensor.name) + " has element type " + reader::name(tensor.type) +
                      ", which is not supported");
     auto type = RankedTensorType::get(tensor.dims, element);
@@ -244,6 +255,12 @@ private:
     if (type.getElementType().isInteger(1)) {
       SmallVector<bool> bits(bytes.begin(), bytes.end());
       return DenseElementsAttr::get(type, bits);
+    }
+    if (unsigned width = type.getElementTypeBitWidth(); width < 8) {
+      SmallVector<APInt> numbers;
+      for (int64_t i = 0, e = type.getNumElements(); i < e; ++i)
+        numbers.push_back(APInt(8, static_cast<uint8_t>(bytes[i * width / 8])).extractBits(width, i * width % 8));
+      return DenseElementsAttr::get(type, numbers);
     }
     return DenseElementsAttr::getFromRawBuffer(type, bytes);
   }

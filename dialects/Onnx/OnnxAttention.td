@@ -45,4 +45,41 @@ def Onnx_MsGroupQueryAttentionOp
   }];
 }
 
+def Onnx_MsMultiHeadAttentionOp
+    : Onnx_Op<"ms.MultiHeadAttention",
+              (ins Onnx_Tensor:$query, Optional<Onnx_Tensor>:$key, Optional<Onnx_Tensor>:$value,
+                   Optional<Onnx_Tensor>:$bias, Optional<Onnx_Tensor>:$key_padding_mask,
+                   Optional<Onnx_Tensor>:$attention_bias, Optional<Onnx_Tensor>:$past_key,
+                   Optional<Onnx_Tensor>:$past_value, Optional<Onnx_Tensor>:$past_sequence_length,
+                   Optional<Onnx_Tensor>:$cache_indirection, Onnx_Float<"-10000.0f">:$mask_filter_value,
+                   Onnx_RequiredInt:$num_heads, Onnx_OptionalFloat:$scale, Onnx_Int<0>:$unidirectional),
+              (outs Onnx_Tensor:$output, Onnx_Tensor:$present_key, Onnx_Tensor:$present_value, Onnx_Tensor:$qk),
+              [AttrSizedOperandSegments]> {
+  let summary = "attention of as many key heads as query heads; what is masked gets mask_filter_value added";
+  let description = [{
+    query is [B, S, hidden], or with key and value in it [B, S, heads, 3, size]. key and value are [B, L, hidden], or one
+    [B, L, heads, 2, size], or both as they stand in a cache, [B, heads, L, size].
+  }];
+}
+
+def Onnx_MsAttentionOp
+    : Onnx_Op<"ms.Attention",
+              (ins Onnx_Tensor:$input, Onnx_Tensor:$weights, Optional<Onnx_Tensor>:$bias,
+                   Optional<Onnx_Tensor>:$mask_index, Optional<Onnx_Tensor>:$past, Optional<Onnx_Tensor>:$attention_bias,
+                   Optional<Onnx_Tensor>:$past_sequence_length, Onnx_Int<0>:$do_rotary,
+                   Onnx_Float<"-10000.0f">:$mask_filter_value, Onnx_RequiredInt:$num_heads,
+                   Onnx_Int<0>:$past_present_share_buffer, Onnx_OptionalInts:$qkv_hidden_sizes,
+                   Onnx_OptionalInt:$rotary_embedding_dim, Onnx_OptionalFloat:$scale, Onnx_Int<0>:$unidirectional),
+              (outs Onnx_Tensor:$output, Onnx_Tensor:$present), [AttrSizedOperandSegments]> {
+  let summary = "attention with the projection of queries, keys and values in it";
+}
+
+def Onnx_TensorScatterOp
+    : Onnx_Op<"TensorScatter",
+              (ins Onnx_Tensor:$past_cache, Onnx_Tensor:$update, Optional<Onnx_Tensor>:$write_indices,
+                   Onnx_Int<-2>:$axis, Onnx_Str<"linear">:$mode),
+              (outs Onnx_Tensor:$present_cache)> {
+  let summary = "ONNX TensorScatter-24";
+}
+
 #endif

@@ -9,4 +9,12 @@ def Onnx_MatMulOp : Onnx_Op<"MatMul", (ins Onnx_Tensor:$A, Onnx_Tensor:$B), (out
   let summary = "ONNX MatMul-13: numpy.matmul";
 }
 
+def Onnx_MsFusedMatMulOp
+    : Onnx_Op<"ms.FusedMatMul",
+              (ins Onnx_Tensor:$A, Onnx_Tensor:$B, Onnx_Float<"1.0f">:$alpha, Onnx_Int<0>:$transA,
+                   Onnx_Int<0>:$transB, Onnx_Int<0>:$transBatchA, Onnx_Int<0>:$transBatchB),
+              (outs Onnx_Tensor:$Y)> {
+  let summary = "alpha times numpy.matmul of operands whose last two axes may be swapped";
+}
+
 #endif

@@ -6,29 +6,6 @@ using namespace mlir;
 
 namespace farskip::onnx {
 
-/// Fails unless two extents can be equal.
-static LogicalResult checkSame(Operation *op, SymbolicShapes &shapes, const SymbolicExpr &have,
-                               const SymbolicExpr &want, StringRef what) {
-  if (!have.isNever(want))
-    return success();
-  return op->emitOpError() << what << " is " << shapes.str(have) << ", wanted " << shapes.str(want);
-}
-
-/// `width` cut into `heads` equal parts.
-static FailureOr<SymbolicExpr> headSize(Operation *op, SymbolicShapes &shapes, const SymbolicExpr &width, int64_t heads,
-                                        StringRef what) {
-  if (heads < 1)
-    return op->emitOpError() << "the number of heads of " << what << " is " << heads;
-  if (std::optional<int64_t> known = width.constant()) {
-    if (*known % heads)
-      return op->emitOpError() << what << " has width " << *known << ", which " << heads << " heads do not divide";
-    return SymbolicExpr(*known / heads);
-  }
-  if (std::optional<SymbolicExpr> exact = width.dividedBy(heads))
-    return *exact;
-  return shapes.floorDiv(width, heads);
-}
-
 LogicalResult AttentionOp::inferShapes(SymbolicShapes &shapes) {
   if (failed(checkRank(*this, shapes, getQ(), "Q", 3, 4)))
     return failure();

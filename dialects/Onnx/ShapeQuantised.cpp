@@ -14,6 +14,83 @@ static LogicalResult checkElements(Operation *op, SymbolicShapes &shapes, Value 
                            << " elements";
 }
 
+/// Fails unless scale (and zero point) fit x: scalars, a vector along `axis`, or x's shape with blocks along `axis`.
+static LogicalResult checkGranularity(Operation *op, SymbolicShapes &shapes, Value x, Value scale, Value zero,
+                                      int64_t axis, int64_t block) {
+  Dims dims(shapes.shape(x)), have(shapes.shape(scale));
+  if (zero) {
+    Dims other(shapes.shape(zero));
+    bool same = other.size() == have.size() && llvm::none_of(llvm::zip(other, have), [](auto pair) {
+                  return std::get<0>(pair).isNever(std::get<1>(pair));
+                });
+    if (!same)
+      return op->emitOpError() << "zero point of shape " << shapes.str(other) << " and scale of shape "
+                               << shapes.str(have) << " differ";
+  }
+  if (block < 0)
+    return op->emitOpError() << "block_size is " << block << ", wanted 0 or more";
+  if (have.empty() || (have.size() == 1 && have[0].isConstant(1) && block == 0))
+    return success();
+  FailureOr<int64_t> along = normalizeAxis(op, axis, dims.size());
+  if (failed(along))
+    return failure();
+  bool fits = block == 0 ? have.size() == 1 && !have[0].isNever(dims[*along]) : have.size() == dims.size();
+  if (fits && block)
+    for (auto [i, dim] : llvm::enumerate(dims))
+      fits &= !have[i].isNever(static_cast<int64_t>(i) == *along ? shapes.ceilDiv(dim, block) : dim);
+  if (fits)
+    return success();
+  return op->emitOpError() << "scale of shape " << shapes.str(have) << " does not fit x of shape " << shapes.str(dims)
+                           << ", axis " << axis << " and block_size " << block;
+}
+
+LogicalResult DequantizeLinearOp::inferShapes(SymbolicShapes &shapes) {
+  Type element = elementType(getX()), result = elementType(getXScale());
+  if (!isa<IntegerType>(element) || element.isInteger(1) || element.getIntOrFloatBitWidth() > 32)
+    return emitOpError() << "x has element type " << element << ", wanted an integer of at most 32 bits";
+  if (!isa<FloatType>(result) || (getXZeroPoint() && elementType(getXZeroPoint()) != element))
+    return emitOpError() << "the scale must be a float and the zero point have the type of x";
+  if (int64_t wanted = getOutputDtype()) {
+    Builder b(getContext());
+    result = wanted == 1    ? Type(b.getF32Type())
+             : wanted == 10 ? b.getF16Type()
+             : wanted == 16 ? b.getBF16Type()
+                            : Type();
+    if (!result)
+      return emitOpError() << "output_dtype " << wanted << " is not float, float16 or bfloat16";
+  }
+  if (failed(checkGranularity(*this, shapes, getX(), getXScale(), getXZeroPoint(), getAxis(), getBlockSize())))
+    return failure();
+  shapes.set(getY(), result, Dims(shapes.shape(getX())));
+  return success();
+}
+
+LogicalResult QuantizeLinearOp::inferShapes(SymbolicShapes &shapes) {
+  Type scale = elementType(getYScale()), x = elementType(getX());
+  if (!isa<FloatType>(scale) || (!isa<FloatType>(x) && !x.isSignlessInteger(32)))
+    return emitOpError() << "x must be a float or int32 and the scale a float";
+  Builder b(getContext());
+  Type result = getYZeroPoint() ? elementType(getYZeroPoint()) : b.getIntegerType(8, /*isSigned=*/false);
+  if (!getYZeroPoint() && getOutputDtype()) {
+    int64_t wanted = getOutputDtype();
+    result = wanted == 2   ? b.getIntegerType(8, false)
+             : wanted == 3 ? b.getI8Type()
+             : wanted == 4 ? b.getIntegerType(16, false)
+             : wanted == 5 ? b.getI16Type()
+                           : Type();
+    if (!result)
+      return emitOpError() << "output_dtype " << wanted << " is not uint8, int8, uint16 or int16";
+  }
+  if (!isa<IntegerType>(result) || result.isInteger(1) || result.getIntOrFloatBitWidth() > 16)
+    return emitOpError() << "the result's element type " << result << " is no integer of at most 16 bits";
+  if (int64_t precision = getPrecision(); precision && precision != 1 && precision != 10 && precision != 16)
+    return emitOpError() << "precision " << precision << " is not float, float16 or bfloat16";
+  if (failed(checkGranularity(*this, shapes, getX(), getYScale(), getYZeroPoint(), getAxis(), getBlockSize())))
+    return failure();
+  shapes.set(getY(), result, Dims(shapes.shape(getX())));
+  return success();
+}
+
 LogicalResult MsMatMulNBitsOp::inferShapes(SymbolicShapes &shapes) {
   int64_t k = getK(), n = getN(), block = getBlockSize(), bits = getBits();
   if (bits != 2 && bits != 4 && bits != 8)
@@ -51,6 +128,29 @@ LogicalResult MsMatMulNBitsOp::inferShapes(SymbolicShapes &shapes) {
       return failure();
   }
   return getBias() ? checkElements(*this, shapes, getBias(), "bias", n) : success();
+}
+
+LogicalResult MsMatMulBnb4Op::inferShapes(SymbolicShapes &shapes) {
+  int64_t k = getK(), n = getN(), block = getBlockSize();
+  if (k < 1 || n < 1 || k > (int64_t(1) << 31) || n > (int64_t(1) << 31) || block < 1)
+    return emitOpError() << "K is " << k << ", N is " << n << " and block_size is " << block << ", wanted 1 or more";
+  if (getQuantType() != 0 && getQuantType() != 1)
+    return emitOpError() << "quant_type is " << getQuantType() << ", wanted 0 or 1";
+  Dims dims(shapes.shape(getA()));
+  Type element = elementType(getA());
+  int64_t columns = getTransB() ? k : n;
+  if (!isa<FloatType>(element) || element.isF64() || !isa<FloatType>(elementType(getAbsmax())))
+    return emitOpError() << "A and absmax must be f32, f16 or bf16";
+  if (!elementType(getB()).isUnsignedInteger(8))
+    return emitOpError() << "B has element type " << elementType(getB()) << ", wanted uint8";
+  if (dims.empty() || dims.back().isNever(columns))
+    return emitOpError() << "A has shape " << shapes.str(dims) << ", wanted " << columns << " columns";
+  if (failed(checkElements(*this, shapes, getB(), "B", llvm::divideCeil(n * k, 2))) ||
+      failed(checkElements(*this, shapes, getAbsmax(), "absmax", llvm::divideCeil(n * k, block))))
+    return failure();
+  dims.back() = getTransB() ? n : k;
+  shapes.set(getY(), element, dims);
+  return success();
 }
 
 LogicalResult MsGatherBlockQuantizedOp::inferShapes(SymbolicShapes &shapes) {

@@ -49,6 +49,14 @@ void setUnknown(SymbolicShapes &shapes, mlir::Value result, mlir::Type element, 
 mlir::FailureOr<int64_t> rankByAxes(mlir::Operation *op, SymbolicShapes &shapes, mlir::Value axes, int64_t rank,
                                     bool added);
 
+/// Fails when two extents can never be equal.
+mlir::LogicalResult checkSame(mlir::Operation *op, SymbolicShapes &shapes, const SymbolicExpr &have,
+                              const SymbolicExpr &want, llvm::StringRef what);
+
+/// `width` cut into `heads` equal parts; the run has to check it where only the run knows it.
+mlir::FailureOr<SymbolicExpr> headSize(mlir::Operation *op, SymbolicShapes &shapes, const SymbolicExpr &width,
+                                       int64_t heads, llvm::StringRef what);
+
 } // namespace farskip::onnx
 
 #endif

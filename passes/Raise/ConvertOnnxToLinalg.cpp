@@ -17,6 +17,9 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateGroupQueryAttentionLowerings(registry);
     populateConstantLowerings(registry);
     populateElementwiseLowerings(registry);
+    populateFusedLowerings(registry);
+    populateMultiHeadLowerings(registry);
+    populateTensorScatterLowerings(registry);
     populateMatMulLowerings(registry);
     populateNormLowerings(registry);
     populateLayoutLowerings(registry);
@@ -26,6 +29,8 @@ struct ConvertOnnxToLinalgPass : impl::ConvertOnnxToLinalgPassBase<ConvertOnnxTo
     populateIndexingLowerings(registry);
     populateScatterLowerings(registry);
     populateQuantisedLowerings(registry);
+    populateQuantizeLinearLowerings(registry);
+    populateMatMulBnb4Lowerings(registry);
     populateReduceLowerings(registry);
     populateRotaryLowerings(registry);
     populateMoeLowerings(registry);

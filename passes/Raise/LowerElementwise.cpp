@@ -1,5 +1,6 @@
 // Lowering of elementwise operators.
 // SPDX-License-Identifier: Apache-2.0
+#include "passes/Raise/Gelu.h"
 #include "passes/Raise/Scalars.h"
 
 using namespace mlir;
@@ -346,19 +347,7 @@ LogicalResult lowerQuickGelu(onnx::MsQuickGeluOp op, OnnxLowering &to) {
 
 LogicalResult lowerGelu(onnx::GeluOp op, OnnxLowering &to) {
   bool tanh = op.getApproximate() == "tanh";
-  return unaryFloat(op, to, [&](Scalars &s, Value x) {
-    Type type = x.getType();
-    Value inner;
-    if (tanh) {
-      Value cube = s.make<arith::MulFOp>(s.make<arith::MulFOp>(x, x), x);
-      Value sum = s.make<arith::AddFOp>(x, s.make<arith::MulFOp>(cube, s.real(type, 0.044715)));
-      inner = s.make<math::TanhOp>(s.make<arith::MulFOp>(sum, s.real(type, 0.79788456080286535588)));
-    } else {
-      inner = s.make<math::ErfOp>(s.make<arith::MulFOp>(x, s.real(type, 0.70710678118654752440)));
-    }
-    Value half = s.make<arith::MulFOp>(x, s.real(type, 0.5));
-    return s.make<arith::MulFOp>(half, s.make<arith::AddFOp>(inner, s.real(type, 1)));
-  });
+  return unaryFloat(op, to, [&](Scalars &s, Value x) { return gelu(s.b, s.loc, x, tanh); });
 }
 
 LogicalResult lowerIsNaN(onnx::IsNaNOp op, OnnxLowering &to) {

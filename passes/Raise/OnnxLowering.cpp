@@ -8,7 +8,10 @@ using namespace mlir;
 
 Type farskip::signlessType(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
-  return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
+  if (!integer)
+    return element;
+  unsigned width = integer.getWidth();
+  return IntegerType::get(element.getContext(), width == 1 ? 1 : std::max(width, 8u));
 }
 
 bool farskip::isUnsignedElement(Value onnx) {

@@ -152,7 +152,7 @@ private:
 /// Whether the elements of an ONNX value are compared and widened as unsigned integers; bool is.
 bool isUnsignedElement(mlir::Value onnx);
 
-/// ui8 → i8 and so on; everything else stays.
+/// ui8 → i8 and so on; integers of 2 and 4 bits lie in a byte each; everything else stays.
 mlir::Type signlessType(mlir::Type element);
 
 /// The operator's name for messages: node name, or operator type when it has none.
@@ -162,6 +162,9 @@ void populateAttentionLowerings(OnnxLoweringRegistry &registry);
 void populateGroupQueryAttentionLowerings(OnnxLoweringRegistry &registry);
 void populateConstantLowerings(OnnxLoweringRegistry &registry);
 void populateElementwiseLowerings(OnnxLoweringRegistry &registry);
+void populateFusedLowerings(OnnxLoweringRegistry &registry);
+void populateMultiHeadLowerings(OnnxLoweringRegistry &registry);
+void populateTensorScatterLowerings(OnnxLoweringRegistry &registry);
 void populateMatMulLowerings(OnnxLoweringRegistry &registry);
 void populateNormLowerings(OnnxLoweringRegistry &registry);
 void populateLayoutLowerings(OnnxLoweringRegistry &registry);
@@ -171,6 +174,8 @@ void populateBitwiseLowerings(OnnxLoweringRegistry &registry);
 void populateIndexingLowerings(OnnxLoweringRegistry &registry);
 void populateScatterLowerings(OnnxLoweringRegistry &registry);
 void populateQuantisedLowerings(OnnxLoweringRegistry &registry);
+void populateQuantizeLinearLowerings(OnnxLoweringRegistry &registry);
+void populateMatMulBnb4Lowerings(OnnxLoweringRegistry &registry);
 void populateReduceLowerings(OnnxLoweringRegistry &registry);
 void populateRotaryLowerings(OnnxLoweringRegistry &registry);
 void populateMoeLowerings(OnnxLoweringRegistry &registry);

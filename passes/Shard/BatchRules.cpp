@@ -633,7 +633,8 @@ public:
               OrOp, XorOp, MaxOp, MinOp, ModOp>([&](auto) { return elementwise(); })
         .Case<AbsOp, CeilOp, CosOp, ErfOp, ExpOp, FloorOp, IdentityOp, IsNaNOp, LogOp, NegOp, NotOp, ReciprocalOp,
               ReluOp, RoundOp, SigmoidOp, SignOp, SinOp, SoftplusOp, SqrtOp, TanhOp, GeluOp, SwishOp, MsQuickGeluOp,
-              MsGatedAddOp, ClipOp, CastOp, CastLikeOp, WhereOp>([&](auto) { return elementwise(); })
+              MsGeluOp, MsBiasGeluOp, MsFastGeluOp, MsGatedAddOp, ClipOp, CastOp, CastLikeOp, WhereOp>(
+            [&](auto) { return elementwise(); })
         .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceL1Op, ReduceL2Op,
               ReduceSumSquareOp>([&](auto reduce) { return reduction(reduce); })
         .Case<ArgMaxOp, ArgMinOp>([&](auto arg) { return argument(arg); })
@@ -676,7 +677,16 @@ public:
         .Case([&](OneHotOp op) { return oneHot(op); })
         .Case([&](MatMulOp op) { return matmul(op.getA(), op.getB(), op.getY()); })
         .Case([&](GemmOp op) { return gemm(op); })
-        .Case([&](MsMatMulNBitsOp op) { return rowProduct(op.getA(), op->getOperands().drop_front()); })
+        .Case<MsMatMulNBitsOp, MsMatMulBnb4Op>(
+            [&](auto op) { return rowProduct(op.getA(), op->getOperands().drop_front()); })
+        .Case<QuantizeLinearOp, DequantizeLinearOp>([&](auto op) {
+          for (Value parameter : op->getOperands().drop_front())
+            if (data(parameter).kind != BatchState::Kind::Same)
+              return unknown("a scale depends on the batch");
+          int64_t along = normalized(op.getAxis(), rank(op.getX()));
+          bool scalar = shapes.elements(op->getOperand(1)).isConstant(1);
+          return alongAxes(op.getX(), [&](int64_t a) { return !scalar && a == along; });
+        })
         .Case([&](MsGatherBlockQuantizedOp op) {
           SmallVector<Value> table(op->getOperands());
           table.erase(table.begin() + 1);
@@ -686,7 +696,8 @@ public:
             [&](auto op) { return norm(ValueRange{op.getX()}, op.getAxis()); })
         .Case<MsSkipSimplifiedLayerNormalizationOp, MsSkipLayerNormalizationOp>(
             [&](auto op) { return norm(ValueRange{op.getInput(), op.getSkip()}, -1); })
-        .Case<AttentionOp, MsGroupQueryAttentionOp>([&](auto) { return perSequence(); })
+        .Case<AttentionOp, MsGroupQueryAttentionOp, MsMultiHeadAttentionOp, TensorScatterOp>(
+            [&](auto) { return perSequence(); })
         .Case<RotaryEmbeddingOp>(
             [&](auto op) { return rotary(op.getX(), op.getPositionIds(), op.getCosCache(), op.getSinCache()); })
         .Case<MsRotaryEmbeddingOp>(

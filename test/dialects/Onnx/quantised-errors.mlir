@@ -16,3 +16,12 @@ func.func @table(%t: tensor<10x32xui8>, %i: tensor<3xi64>, %s: tensor<10x1xf32>)
       : (tensor<10x32xui8>, tensor<3xi64>, tensor<10x1xf32>) -> tensor<3x64xf32>
   return %0 : tensor<3x64xf32>
 }
+
+// -----
+
+func.func @blocks(%x: tensor<8x32xi4>, %s: tensor<8x2xf32>) -> tensor<8x32xf32> {
+  // expected-error @+1 {{scale of shape [8, 2] does not fit x of shape [8, 32], axis 0 and block_size 16}}
+  %0 = onnx.DequantizeLinear %x, %s {axis = 0 : i64, block_size = 16 : i64}
+      : (tensor<8x32xi4>, tensor<8x2xf32>) -> tensor<8x32xf32>
+  return %0 : tensor<8x32xf32>
+}
