@@ -267,7 +267,8 @@ LogicalResult lowerMsAttention(onnx::MsAttentionOp op, OnnxLowering &to) {
   Value both = to.empty(op.getPresent());
   SmallVector<OpFoldResult> offsets(5, b.getIndexAttr(0)), strides(5, b.getIndexAttr(1)), extents = to.sizes(present);
   extents[0] = b.getIndexAttr(1);
-  for (auto [which, cache] : llvm::enumerate(ArrayRef<Value>{keyCache, valueCache})) {
+  const Value caches[] = {keyCache, valueCache};
+  for (auto [which, cache] : llvm::enumerate(caches)) {
     offsets[0] = b.getIndexAttr(which);
     both = tensor::InsertSliceOp::create(b, to.loc(), cache, both, offsets, extents, strides);
   }
