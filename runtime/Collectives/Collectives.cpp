@@ -183,7 +183,8 @@ farskip_rt_request *farskip_rt_combine_start(farskip_rt_context *handle, int64_t
     exchange.moves[0].receive[peer] = {to, plan.returnRows.data() + back, plan.returnFirst[peer + 1] - back, rowBytes};
   }
   for (int64_t slot : plan.unusedSlots)
-    std::memset(to + slot * rowBytes, 0, rowBytes);
+    if (rowBytes)
+      std::memset(to + slot * rowBytes, 0, rowBytes);
   return startWithOwnRows(context, exchange);
 }
 

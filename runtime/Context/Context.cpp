@@ -154,7 +154,8 @@ void farskip_rt_output_set(farskip_rt_context *handle, int64_t index, int64_t ra
   for (int64_t axis = rank - 1, step = 1; axis >= 0; step *= sizes[axis--])
     dense &= sizes[axis] <= 1 || strides[axis] == step;
   if (dense) {
-    std::memcpy(output.data(), base, output.bytes);
+    if (output.bytes) // an empty tensor may have no address
+      std::memcpy(output.data(), base, output.bytes);
     return;
   }
   std::vector<int64_t> position(rank, 0);
