@@ -15,7 +15,9 @@ using namespace farskip::runtime;
 
 namespace {
 
-constexpr int64_t kRanks = 3, kExchanges = 4, kTimeout = 1;
+constexpr int64_t kRanks = 3, kExchanges = 4;
+/// Seconds: for faults that show at once, and for those that only a deadline ends.
+constexpr int64_t kLong = 20, kShort = 1;
 const char *kCollectives = R"([{"kind":"all_reduce","name":"a","layer":0},{"kind":"all_reduce","name":"b","layer":1},
   {"kind":"barrier","name":"c","layer":2},{"kind":"all_reduce","name":"d","layer":3}])";
 
@@ -34,11 +36,12 @@ void exchange(Context &context, int64_t op) {
 }
 
 /// Runs four exchanges; before number `at`, rank `who` does `fault`, which says whether it goes on with the exchange.
-Status runWith(Transports transport, int64_t who, int64_t at, const std::function<bool(Context &)> &fault) {
+Status runWith(int64_t timeout, Transports transport, int64_t who, int64_t at,
+               const std::function<bool(Context &)> &fault) {
   size_t files = countIn("/proc/self/fd"), shared = countIn("/dev/shm");
   int64_t start = nowNs();
   RunOptions options;
-  options.timeout = kTimeout;
+  options.timeout = timeout;
   options.transport = transport;
   Status status = onRanks(
       describe(kRanks, kCollectives),
@@ -48,7 +51,7 @@ Status runWith(Transports transport, int64_t who, int64_t at, const std::functio
             exchange(context, i);
       },
       options);
-  EXPECT_LT(nowNs() - start, (kTimeout + 5) * 1'000'000'000);
+  EXPECT_LT(nowNs() - start, (kShort + 5) * 1'000'000'000);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a rank is left";
   EXPECT_EQ(errno, ECHILD);
   EXPECT_EQ(countIn("/proc/self/fd"), files);
@@ -84,39 +87,39 @@ INSTANTIATE_TEST_SUITE_P(Somewhere, SlowFault,
                                          std::tuple{Transports::Tcp, 1, 3}));
 
 TEST_P(Fault, Killed) {
-  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGKILL) == 0; }), kPeerFailed,
+  expectFailure(runWith(kLong, transport, who, at, [](Context &) { return ::raise(SIGKILL) == 0; }), kPeerFailed,
                 {name + " was killed by signal 9", "after exchange " + std::to_string(at + 1)});
 }
 
 TEST_P(Fault, Exits) {
-  expectFailure(runWith(transport, who, at, [](Context &) -> bool { ::exit(3); }), kPeerFailed,
+  expectFailure(runWith(kLong, transport, who, at, [](Context &) -> bool { ::exit(3); }), kPeerFailed,
                 {name + " ended early with exit code 3"});
 }
 
 TEST_P(Fault, ExitsAsIfAllWereWell) {
-  expectFailure(runWith(transport, who, at, [](Context &) -> bool { ::_exit(0); }), kPeerFailed,
+  expectFailure(runWith(kLong, transport, who, at, [](Context &) -> bool { ::_exit(0); }), kPeerFailed,
                 {name + " ended early with exit code 0"});
 }
 
 TEST_P(SlowFault, Stopped) {
-  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGSTOP) == 0; }), kDeadline,
+  expectFailure(runWith(kShort, transport, who, at, [](Context &) { return ::raise(SIGSTOP) == 0; }), kDeadline,
                 {"waited 1 s", number, "missing: " + name + ": last after exchange " + std::to_string(at + 1),
                  "FARSKIP_TIMEOUT_S", name + " was stopped by signal 19"});
 }
 
 TEST_P(SlowFault, SleepsPastTheDeadline) {
-  expectFailure(runWith(transport, who, at, [](Context &) { return ::sleep(10) == 0; }), kDeadline,
+  expectFailure(runWith(kShort, transport, who, at, [](Context &) { return ::sleep(10) == 0; }), kDeadline,
                 {"waited 1 s", number, "missing: " + name + ": last after exchange " + std::to_string(at + 1)});
 }
 
 TEST_P(Fault, SkipsAnOperation) {
   expectFailure(
-      runWith(transport, who, at, [](Context &) { return false; }), kInternal,
+      runWith(kLong, transport, who, at, [](Context &) { return false; }), kInternal,
       {"the ranks are not in the same exchange", name + " is in " + number, "(op " + std::to_string(at) + ")"});
 }
 
 TEST_P(Fault, RunsAnotherOperation) {
-  expectFailure(runWith(transport, who, at,
+  expectFailure(runWith(kLong, transport, who, at,
                         [&](Context &context) {
                           exchange(context, (at + 1) % kExchanges);
                           return false;
@@ -127,7 +130,7 @@ TEST_P(Fault, RunsAnotherOperation) {
 }
 
 TEST_P(Fault, Interrupted) {
-  expectFailure(runWith(transport, who, at, [](Context &) { return ::raise(SIGINT) == 0; }), kInterrupted,
+  expectFailure(runWith(kLong, transport, who, at, [](Context &) { return ::raise(SIGINT) == 0; }), kInterrupted,
                 {name + ": interrupted"});
 }
 

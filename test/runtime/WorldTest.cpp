@@ -47,16 +47,18 @@ struct Member {
 /// Starts a process for each member. `adjust` may make one of them differ, or leave it out by returning false.
 std::vector<End> inWorld(int64_t ranks, const RankBody &body, const std::function<bool(Member &)> &adjust = nullptr) {
   int port = freePort();
+  int64_t deadline = nowNs();
   std::vector<pid_t> pids(ranks, -1);
   std::string prefix = testing::TempDir() + "farskip-world-" + std::to_string(::getpid()) + "-";
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Member member = {describe(ranks), {}, {}, body, 0};
     member.description.buildId = "0123456789abcdef";
     member.options.threads = 1;
-    member.options.timeout = 1;
+    member.options.timeout = 20;
     member.options.world = {true, rank, ranks, "127.0.0.1", port};
     if (adjust && !adjust(member))
       continue;
+    deadline = std::max(deadline, nowNs() + (member.options.timeout + 3) * 1'000'000'000);
     pids[rank] = ::fork();
     if (pids[rank])
       continue;
@@ -73,7 +75,6 @@ std::vector<End> inWorld(int64_t ranks, const RankBody &body, const std::functio
   }
   std::vector<End> ends(ranks);
   int64_t open = std::count_if(pids.begin(), pids.end(), [](pid_t pid) { return pid > 0; });
-  int64_t deadline = nowNs() + 4'000'000'000;
   while (open) {
     int status;
     pid_t pid = ::waitpid(-1, &status, WNOHANG);
@@ -139,7 +140,6 @@ TEST(World, RanksFindEachOther) {
 TEST(World, ALateRankIsWaitedFor) {
   for (int64_t late : {0, 2})
     for (const End &end : inWorld(3, twoExchanges, [=](Member &member) {
-           member.options.timeout = 10;
            member.delayMs = member.options.world.rank == late ? 300 : 0;
            return true;
          }))
@@ -147,7 +147,10 @@ TEST(World, ALateRankIsWaitedFor) {
 }
 
 TEST(World, AMissingRankIsNamed) {
-  std::vector<End> ends = inWorld(3, twoExchanges, [](Member &member) { return member.options.world.rank != 1; });
+  std::vector<End> ends = inWorld(3, twoExchanges, [](Member &member) {
+    member.options.timeout = 1;
+    return member.options.world.rank != 1;
+  });
   EXPECT_EQ(ends[0].code, kDeadline);
   EXPECT_NE(ends[0].text.find("waited 1 s for rank 1 to come"), std::string::npos) << ends[0].text;
   EXPECT_EQ(ends[2].code, kDeadline);
@@ -207,7 +210,10 @@ TEST(World, ARankThatIsGoneIsNamedOnce) {
 }
 
 TEST(World, AStoppedRankIsMissing) {
-  std::vector<End> ends = inWorld(3, withFault(2, [](Context &) { ::raise(SIGSTOP); }));
+  std::vector<End> ends = inWorld(3, withFault(2, [](Context &) { ::raise(SIGSTOP); }), [](Member &member) {
+    member.options.timeout = 1;
+    return true;
+  });
   EXPECT_EQ(ends[0].code, kDeadline);
   EXPECT_EQ(ends[1].code, kDeadline);
   std::string text = allText(ends);
