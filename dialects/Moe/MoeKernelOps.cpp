@@ -26,6 +26,8 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "the sinks have rank " << shaped(getSinks()).getRank() << ", wanted 1";
   if (getSinks() && getSmooth())
     return emitOpError() << "sinks and smooth exclude each other";
+  if (getUnseen() != "zero" && getUnseen() != "mean" && getUnseen() != "nan")
+    return emitOpError() << "unseen is '" << getUnseen() << "', wanted zero, mean or nan";
   if (getResult() && getResult().getType() != getOut().getType())
     return emitOpError() << "the result's type is not that of out";
   return success();

@@ -89,3 +89,24 @@ LogicalResult StackOp::inferShapes(SymbolicShapes &shapes) {
   shapes.set(getStacked(), typeOf(getParts().front()).getElementType(), std::move(dims));
   return success();
 }
+
+LogicalResult AttendOp::verify() {
+  for (Value operand : {getQ(), getK(), getV()}) {
+    if (typeOf(operand).getRank() != 4)
+      return emitOpError("an operand has rank ") << typeOf(operand).getRank() << ", wanted 4";
+    if (typeOf(operand).getElementType() != typeOf(getQ()).getElementType())
+      return emitOpError("q, k and v must have one element type");
+  }
+  if (getMask() && typeOf(getMask()).getRank() != 4)
+    return emitOpError("the mask has rank ") << typeOf(getMask()).getRank() << ", wanted 4";
+  if (getSinks() && typeOf(getSinks()).getRank() != 1)
+    return emitOpError("the sinks have rank ") << typeOf(getSinks()).getRank() << ", wanted 1";
+  return success();
+}
+
+LogicalResult AttendOp::inferShapes(SymbolicShapes &shapes) {
+  ArrayRef<SymbolicExpr> q = shapes.shape(getQ());
+  Dims dims{q[0], q[1], q[2], shapes.shape(getV())[3]};
+  shapes.set(getY(), typeOf(getQ()).getElementType(), std::move(dims));
+  return success();
+}

@@ -61,4 +61,21 @@ def Moe_StackOp : Moe_Op<"stack", [Pure, SameTypeOperands, DeclareOpInterfaceMet
   let assemblyFormat = "$parts attr-dict `:` type($parts) `->` type($stacked)";
 }
 
+def Moe_AttendOp
+    : Moe_Op<"attend", [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolicShapeOpInterface>]> {
+  let summary = "attention that a graph spells in small operators; becomes moe.attention";
+  let description = [{
+    q is [B, Hq, S, D], k [B, Hkv, T, D], v [B, Hkv, T, Dv], y [B, Hq, S, Dv]. Query row i stands at position i, with
+    `at_end` at T − S + i. `causal`, `left`, `softcap`, `sinks` and `unseen` mean what they mean for `moe.attention`. The
+    mask is [1 or B, 1 or Hq, 1 or S, T]. Scores of bf16 are rounded as the small operators round them.
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Optional<AnyRankedTensor>:$mask,
+                       Optional<AnyRankedTensor>:$sinks, F64Attr:$scale, DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       UnitAttr:$causal, UnitAttr:$at_end, OptionalAttr<I64Attr>:$left,
+                       DefaultValuedStrAttr<StrAttr, "zero">:$unseen);
+  let results = (outs AnyRankedTensor:$y);
+  let hasVerifier = 1;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
 #endif

@@ -151,6 +151,8 @@ private:
     return {low, max(high, low)};
   }
 
+  Value rounded(Value x) { return op.getRounded() ? convert(convert(x, element), wide) : x; }
+
   /// One chain of FMAs over the depth for each score of a tile of rows.
   void score(Value row) {
     Value low = index(kKeys), high = zero;
@@ -173,7 +175,7 @@ private:
       });
       double cap = op.getSoftcap().convertToDouble();
       for (int64_t i = 0; i < kTile; ++i) {
-        Value y = mulf(x[i], scale);
+        Value y = rounded(mulf(rounded(x[i]), scale));
         if (cap != 0)
           y = mulf(tanh(divf(y, real(lanes, cap))), real(lanes, cap));
         storeVector(y, scores, {add(row, index(i)), key});
@@ -276,11 +278,29 @@ private:
     loop(zero, count, 1, [&](Value r) {
       auto [head, row] = headAndRow(r);
       Value all = sum(load(lanes, total, {r, zero}));
-      Value divisor = select(equalf(all, real(wide, 0)), real(wide, 1), all);
+      Value none = equalf(all, real(wide, 0)), divisor = select(none, real(wide, 1), all);
       loop(zero, width, 1, [&, head = head, row = row](Value d) {
         Value x = load(sums, {div(d, index(kLanes)), r, rem(d, index(kLanes))});
         store(convert(divf(x, divisor), element), out, at(head, row, d, op.getQRowsFirst()));
       });
+      if (op.getUnseen() != "zero" && !sinks && !op.getSmooth())
+        ifThen(both(none, less(zero, keys)), [&, head = head, row = row] { finishUnseen(head, row); });
+    });
+  }
+
+  /// A row that saw no key.
+  void finishUnseen(Value head, Value row) {
+    bool mean = op.getUnseen() == "mean";
+    Value number = arith::SIToFPOp::create(b, loc, wide, arith::IndexCastOp::create(b, loc, b.getI64Type(), keys));
+    loop(zero, width, 1, [&](Value d) {
+      Value y = real(wide, std::numeric_limits<double>::quiet_NaN());
+      if (mean) {
+        Value all = loop(zero, keys, 1, ValueRange{real(wide, 0)}, [&](Value key, ValueRange so) {
+          return SmallVector<Value>{addf(so[0], wideLoad(v, at(keyHead, key, d, op.getKvRowsFirst())))};
+        })[0];
+        y = divf(all, number);
+      }
+      store(convert(y, element), out, at(head, row, d, op.getQRowsFirst()));
     });
   }
 

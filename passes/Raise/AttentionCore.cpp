@@ -27,7 +27,8 @@ Value attention(OnnxLowering &to, const AttentionInputs &inputs, ArrayRef<Symbol
              b, to.loc(), out.getType(), inputs.q, inputs.k, inputs.v, inputs.offsets, inputs.lengths, inputs.mask,
              inputs.sinks, out, scale, b.getF64FloatAttr(inputs.softcap), inputs.causal ? b.getUnitAttr() : UnitAttr(),
              number(inputs.left), number(inputs.right), inputs.smooth ? b.getUnitAttr() : UnitAttr(),
-             inputs.qRowsFirst ? b.getUnitAttr() : UnitAttr(), inputs.kvRowsFirst ? b.getUnitAttr() : UnitAttr())
+             inputs.qRowsFirst ? b.getUnitAttr() : UnitAttr(), inputs.kvRowsFirst ? b.getUnitAttr() : UnitAttr(),
+             b.getStringAttr(inputs.unseen), inputs.rounded ? b.getUnitAttr() : UnitAttr())
       .getResult();
 }
 
@@ -45,9 +46,7 @@ void requireMaskFits(OnnxLowering &to, ArrayRef<SymbolicExpr> mask, ArrayRef<Sym
     if (mask[axis].isConstant(1) || mask[axis] == scores[axis])
       continue;
     Value have = to.sizeValue(mask[axis]), want = to.sizeValue(scores[axis]);
-    auto is = [&](Value number) {
-      return arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::eq, have, number);
-    };
+    auto is = [&](Value number) { return arith::CmpIOp::create(b, to.loc(), arith::CmpIPredicate::eq, have, number); };
     to.check(arith::OrIOp::create(b, to.loc(), is(to.index(1)), is(want)),
              name + " has extent {0} along axis " + Twine(axis) + ", wanted 1 or {1}", {have, want});
   }

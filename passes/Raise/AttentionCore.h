@@ -12,8 +12,9 @@ struct AttentionInputs {
   mlir::Value q, k, v, offsets, lengths, mask, sinks;
   std::optional<double> scale;
   double softcap = 0;
-  bool causal = false, smooth = false, qRowsFirst = false, kvRowsFirst = false;
+  bool causal = false, smooth = false, qRowsFirst = false, kvRowsFirst = false, rounded = false;
   std::optional<int64_t> left, right;
+  llvm::StringRef unseen = "zero";
 };
 
 /// Adds a `moe.attention` whose result has the dimensions `dims`.

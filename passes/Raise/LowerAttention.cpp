@@ -1,5 +1,6 @@
 // Lowering of ONNX Attention.
 // SPDX-License-Identifier: Apache-2.0
+#include "dialects/Moe/MoeOps.h"
 #include "passes/Raise/AttentionCore.h"
 
 using namespace mlir;
@@ -138,8 +139,36 @@ LogicalResult lowerAttention(onnx::AttentionOp op, OnnxLowering &to) {
   return success();
 }
 
+/// What a rule of recognition found; the shapes are proven to fit.
+LogicalResult lowerAttend(moe::AttendOp op, OnnxLowering &to) {
+  Dims q(to.shapes.shape(op.getQ())), k(to.shapes.shape(op.getK()));
+  AttentionInputs inputs;
+  inputs.q = to.value(op.getQ()), inputs.k = to.value(op.getK()), inputs.v = to.value(op.getV());
+  if (op.getMask())
+    inputs.mask = to.value(op.getMask());
+  if (op.getSinks())
+    inputs.sinks = to.value(op.getSinks());
+  inputs.scale = op.getScale().convertToDouble();
+  inputs.softcap = op.getSoftcap().convertToDouble();
+  inputs.causal = op.getCausal();
+  if (std::optional<uint64_t> left = op.getLeft())
+    inputs.left = static_cast<int64_t>(*left);
+  inputs.unseen = op.getUnseen();
+  // With 8 bits, what the operators rounded on their way is more than noise.
+  inputs.rounded = getElementTypeOrSelf(op.getQ().getType()).isBF16();
+  if (op.getAtEnd() && q[2] != k[2]) {
+    Value before = arith::IndexCastOp::create(to.builder, to.loc(), to.builder.getI64Type(), to.sizeValue(k[2] - q[2]));
+    inputs.offsets = perSequence(to, q[0], [&](OpBuilder &, Location, ArrayRef<Value>) { return before; });
+  }
+  to.set(op.getY(), attention(to, inputs, to.shapes.shape(op.getY())));
+  return success();
+}
+
 } // namespace
 
-void populateAttentionLowerings(OnnxLoweringRegistry &registry) { registry.add<onnx::AttentionOp>(lowerAttention); }
+void populateAttentionLowerings(OnnxLoweringRegistry &registry) {
+  registry.add<onnx::AttentionOp>(lowerAttention);
+  registry.add<moe::AttendOp>(lowerAttend);
+}
 
 } // namespace farskip

@@ -5,6 +5,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RaiseAttentionPass : Pass<"raise-attention", "::mlir::func::FuncOp"> {
+  let summary = "find attention spelled in small operators and write each as one moe.attend";
+  let description = [{
+    softmax(scale · q · kᵀ + mask) · v by structure alone, with what exporters add to it: factors on q and k, repeated
+    heads of k and v, a sink as one more column, NaN cleared after softmax, rows that see nothing cleared afterwards. What
+    a mask says by position (causal, window) is taken out of it, so that no tensor grows with rows times keys. A row that
+    sees no key becomes what the small operators made of it.
+
+    ```mlir
+    %s = "onnx.MatMul"(%q, %kt) …
+    %m = "onnx.Add"(%s, %mask) …
+    %p = "onnx.Softmax"(%m) …
+    %y = "onnx.MatMul"(%p, %v) …
+    // becomes
+    %y = "moe.attend"(%q, %k, %v, %padding) {scale = …, causal, unseen = "mean"} …
+    ```
+  }];
+  let statistics = [Statistic<"raised", "attention-raised", "blocks of attention raised">];
+  let dependentDialects = ["::farskip::moe::MoeDialect"];
+}
+
 def RaiseExpertsPass : Pass<"raise-experts", "::mlir::func::FuncOp"> {
   let summary = "find mixture-of-experts blocks and write each as one moe.experts";
   let description = [{

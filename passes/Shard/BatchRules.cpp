@@ -696,7 +696,7 @@ public:
             [&](auto op) { return norm(ValueRange{op.getX()}, op.getAxis()); })
         .Case<MsSkipSimplifiedLayerNormalizationOp, MsSkipLayerNormalizationOp>(
             [&](auto op) { return norm(ValueRange{op.getInput(), op.getSkip()}, -1); })
-        .Case<AttentionOp, MsGroupQueryAttentionOp, MsMultiHeadAttentionOp, TensorScatterOp>(
+        .Case<AttentionOp, MsGroupQueryAttentionOp, MsMultiHeadAttentionOp, TensorScatterOp, moe::AttendOp>(
             [&](auto) { return perSequence(); })
         .Case<RotaryEmbeddingOp>(
             [&](auto op) { return rotary(op.getX(), op.getPositionIds(), op.getCosCache(), op.getSinCache()); })
