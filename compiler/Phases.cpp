@@ -48,6 +48,7 @@ std::optional<Phase> farskip::parsePhase(StringRef name) {
 std::string farskip::phaseNames() { return llvm::join(std::begin(kNames), std::end(kNames), ", "); }
 
 void farskip::buildRecognition(OpPassManager &passes, const PhaseOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createRaiseNormsPass());
   passes.addNestedPass<func::FuncOp>(createRaiseAttentionPass());
   passes.addNestedPass<func::FuncOp>(createRaiseExpertsPass());
   ShardBatchPassOptions batch;

@@ -26,6 +26,16 @@ def RaiseAttentionPass : Pass<"raise-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::farskip::moe::MoeDialect"];
 }
 
+def RaiseNormsPass : Pass<"raise-norms", "::mlir::func::FuncOp"> {
+  let summary = "find norms spelled in small operators and write each as one operator";
+  let description = [{
+    γ · x / √(mean(x²) + ε) over the last axis becomes `onnx.RMSNormalization`, γ · (x − mean) / √(variance + ε) + β
+    becomes `onnx.LayerNormalization`. Only where the statistics are computed in f32, as the operators do.
+  }];
+  let statistics = [Statistic<"raised", "norms-raised", "norms raised">];
+  let dependentDialects = ["::farskip::onnx::OnnxDialect"];
+}
+
 def RaiseExpertsPass : Pass<"raise-experts", "::mlir::func::FuncOp"> {
   let summary = "find mixture-of-experts blocks and write each as one moe.experts";
   let description = [{
