@@ -37,6 +37,10 @@ void readAttention(const ResidualStream &stream, const SubBlock &block, LayerPla
       };
       layer.heads = heads(attention.getQ(), attention.getQNumHeads());
       layer.kvHeads = heads(attention.getK(), attention.getKvNumHeads());
+    } else if (auto attend = dyn_cast<moe::AttendOp>(op)) {
+      auto heads = [](Value x) { return std::max<int64_t>(0, cast<RankedTensorType>(x.getType()).getDimSize(1)); };
+      layer.heads = heads(attend.getQ());
+      layer.kvHeads = heads(attend.getK());
     } else {
       continue;
     }
