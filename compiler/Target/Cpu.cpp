@@ -4,10 +4,12 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "passes/Lower/Passes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -106,14 +108,27 @@ static llvm::Expected<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp mo
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::OptNoneInstrumentation optNone(/*DebugLogging=*/false);
+  optNone.registerCallbacks(callbacks);
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  // A lean pipeline: kernels are small functions that nothing is inlined into, and the entry function is long straight
-  // code around calls, on which the default pipeline's loop unswitching takes minutes for a model of 2,000 nodes.
+  // The entry function is one long block around calls, as long as the model has operations: it gets what is linear,
+  // and neither the optimiser's nor the code generator's effort.
+  if (llvm::Function *entry = code->getFunction(kEntryName)) {
+    llvm::FunctionPassManager simplify;
+    if (llvm::Error error = builder.parsePassPipeline(simplify, "early-cse,instsimplify,adce"))
+      return error;
+    simplify.run(*entry, functions);
+    functions.invalidate(*entry, llvm::PreservedAnalyses::none());
+    entry->addFnAttr(llvm::Attribute::NoInline);
+    entry->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
+  // A lean pipeline: kernels are small functions that nothing is inlined into.
   static constexpr char kPipeline[] = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa("
                                       "loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
                                       "loop(indvars,loop-idiom,loop-deletion),gvn<no-load-pre>,dse,loop-vectorize,"

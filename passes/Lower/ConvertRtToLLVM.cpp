@@ -16,7 +16,8 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
   Type pointer, i64;
   int64_t messages = 0;
   llvm::StringMap<std::string> messageNames;
-  llvm::StringMap<std::string> thunks;
+  llvm::StringMap<std::string> thunks, checkers;
+  DenseMap<std::pair<Block *, Type>, Value> spaces;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -27,6 +28,8 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
     messages = 0;
     messageNames.clear();
     thunks.clear();
+    checkers.clear();
+    spaces.clear();
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (!function.isExternal())
@@ -68,10 +71,16 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
     return LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(number));
   }
 
-  /// Stack space for one value of `type`, at the entry of the function so that loops do not grow the stack.
-  Value space(Operation *op, Type type, int64_t count = 1) {
-    OpBuilder b = OpBuilder::atBlockBegin(&op->getParentOfType<func::FuncOp>().getBody().front());
-    return LLVM::AllocaOp::create(b, op->getLoc(), pointer, type, constant(b, op->getLoc(), count));
+  /// Stack space for one value of `type`, at the entry of the function so that loops do not grow the stack. Its
+  /// contents are for one call alone, so all calls of a function share it.
+  Value space(Operation *op, Type type) {
+    Block &entry = op->getParentOfType<func::FuncOp>().getBody().front();
+    Value &known = spaces[{&entry, type}];
+    if (!known) {
+      OpBuilder b = OpBuilder::atBlockBegin(&entry);
+      known = LLVM::AllocaOp::create(b, op->getLoc(), pointer, type, constant(b, op->getLoc(), 1));
+    }
+    return known;
   }
 
   Value cast(OpBuilder &b, Location loc, Value value, Type type) {
@@ -186,20 +195,42 @@ struct ConvertRtToLLVMPass : impl::ConvertRtToLLVMPassBase<ConvertRtToLLVMPass> 
     op->erase();
   }
 
-  void convertCheck(OpBuilder &b, rt::CheckOp op, Value context) {
-    Location loc = op.getLoc();
-    Value values = space(op, i64, std::max<int64_t>(1, op.getValues().size()));
+  /// The function that ends the run where a condition does not hold: branches are kept out of the long entry function,
+  /// which every branch would cut in two.
+  std::string checker(rt::CheckOp op) {
+    size_t count = op.getValues().size();
+    std::string &name = checkers[(op.getMessage() + Twine(count)).str()];
+    if (!name.empty())
+      return name;
+    name = "check_" + std::to_string(checkers.size() - 1);
+    OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+    Location loc = b.getUnknownLoc();
+    SmallVector<Type> types{pointer, b.getI1Type()};
+    types.append(count, i64);
+    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+    function.setPrivate();
+    Block *body = function.addEntryBlock();
+    b.setInsertionPointToStart(body);
     Value wrong =
-        arith::XOrIOp::create(b, loc, op.getCondition(), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-    std::string name = message(op.getMessage());
+        arith::XOrIOp::create(b, loc, body->getArgument(1), arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    Value values = LLVM::AllocaOp::create(b, loc, pointer, i64, constant(b, loc, std::max<int64_t>(1, count)));
     auto branch = scf::IfOp::create(b, loc, wrong, /*withElseRegion=*/false);
+    func::ReturnOp::create(b, loc);
     b.setInsertionPointToStart(&branch.getThenRegion().front());
-    for (auto [i, value] : llvm::enumerate(op.getValues())) {
+    for (size_t i = 0; i < count; ++i) {
       Value at = LLVM::GEPOp::create(b, loc, pointer, i64, values, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-      LLVM::StoreOp::create(b, loc, cast(b, loc, value, i64), at);
+      LLVM::StoreOp::create(b, loc, body->getArgument(2 + i), at);
     }
-    Value text = LLVM::AddressOfOp::create(b, loc, pointer, name);
-    call(b, loc, "farskip_rt_run_fail", {}, {context, text, values, constant(b, loc, op.getValues().size())});
+    Value text = LLVM::AddressOfOp::create(b, loc, pointer, message(op.getMessage()));
+    call(b, loc, "farskip_rt_run_fail", {}, {body->getArgument(0), text, values, constant(b, loc, count)});
+    return name;
+  }
+
+  void convertCheck(OpBuilder &b, rt::CheckOp op, Value context) {
+    SmallVector<Value> arguments{context, op.getCondition()};
+    for (Value value : op.getValues())
+      arguments.push_back(cast(b, op.getLoc(), value, i64));
+    func::CallOp::create(b, op.getLoc(), checker(op), TypeRange{}, arguments);
   }
 
   /// The first element of a row-major memref.

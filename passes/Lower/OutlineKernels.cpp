@@ -1,6 +1,8 @@
 // Pass outline-kernels.
 // SPDX-License-Identifier: Apache-2.0
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/Lower/Passes.h"
 
@@ -39,7 +41,7 @@ SmallVector<unsigned> contiguousOrder(linalg::LinalgOp op) {
 }
 
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
-  llvm::StringMap<SymbolRefAttr> known;
+  llvm::StringMap<FlatSymbolRefAttr> known;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -52,6 +54,14 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     for (linalg::LinalgOp op : ops)
       if (failed(outline(op)))
         return signalPassFailure();
+    if (auto entry = module.lookupSymbol<func::FuncOp>(kEntryName)) {
+      SmallVector<Operation *> nests;
+      for (Operation &op : entry.getBody().front())
+        if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+          nests.push_back(&op);
+      for (Operation *op : nests)
+        outlineNest(op);
+    }
     known.clear();
   }
 
@@ -71,6 +81,86 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     }
   }
 
+  /// What a function that does what `op` does must be given; constants are cloned into it instead.
+  static llvm::SetVector<Value> capture(Operation *op, SmallVectorImpl<Operation *> &constants) {
+    llvm::SetVector<Value> above, arguments;
+    above.insert_range(op->getOperands());
+    for (Region &region : op->getRegions())
+      getUsedValuesDefinedAbove(region, above);
+    for (Value value : above) {
+      Operation *source = value.getDefiningOp();
+      if (source && source->hasTrait<OpTrait::ConstantLike>())
+        constants.push_back(source);
+      else
+        arguments.insert(value);
+    }
+    return arguments;
+  }
+
+  /// Adds the function, or finds the one that is equal to it.
+  FlatSymbolRefAttr share(OwningOpRef<func::FuncOp> function, StringRef prefix) {
+    function->walk([](Operation *inside) { inside->setLoc(UnknownLoc::get(inside->getContext())); });
+    std::string key = prefix.str();
+    llvm::raw_string_ostream os(key);
+    function.get()->print(os, OpPrintingFlags().useLocalScope().printGenericOpForm());
+    FlatSymbolRefAttr &symbol = known[key];
+    if (!symbol) {
+      std::string name = (prefix + Twine(known.size() - 1)).str();
+      function->setSymName(name);
+      function->setPrivate();
+      getOperation().push_back(function.release());
+      symbol = FlatSymbolRefAttr::get(&getContext(), name);
+      ++kernels;
+    }
+    return symbol;
+  }
+
+  /// Polynomials in place of calls of the C library, which are scalar.
+  void useApproximations(func::FuncOp function) {
+    bool any = false;
+    auto wanted = [](StringRef name) {
+      return name == "math.exp" || name == "math.tanh" || name == "math.erf" || name == "math.log";
+    };
+    function.walk(
+        [&](Operation *op) { any |= wanted(op->getName().getStringRef()) && op->getResult(0).getType().isF32(); });
+    if (!any)
+      return;
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns, wanted);
+    (void)applyPatternsGreedily(function, std::move(patterns));
+  }
+
+  /// Moves loops and branches out of the entry function, which stays one block: equal ones are shared, and the passes
+  /// of LLVM work on small functions.
+  void outlineNest(Operation *op) {
+    auto isPlain = [](Type type) { return type.isIntOrIndexOrFloat(); };
+    SmallVector<Operation *> constants;
+    llvm::SetVector<Value> arguments = capture(op, constants);
+    SmallVector<Type> types;
+    for (Value argument : arguments)
+      types.push_back(argument.getType());
+    if (!llvm::all_of(op->getResultTypes(), isPlain) ||
+        !llvm::all_of(types, [&](Type type) { return isPlain(type) || isa<MemRefType>(type); }))
+      return;
+    OpBuilder b(op);
+    OwningOpRef<func::FuncOp> function =
+        func::FuncOp::create(b.getUnknownLoc(), "nest", FunctionType::get(&getContext(), types, op->getResultTypes()));
+    Block *body = function->addEntryBlock();
+    IRMapping mapping;
+    for (auto [argument, inside] : llvm::zip(arguments, body->getArguments()))
+      mapping.map(argument, inside);
+    OpBuilder inner = OpBuilder::atBlockBegin(body);
+    for (Operation *constant : constants)
+      inner.clone(*constant, mapping);
+    Operation *clone = inner.clone(*op, mapping);
+    func::ReturnOp::create(inner, inner.getUnknownLoc(), clone->getResults());
+    FlatSymbolRefAttr symbol = share(std::move(function), "nest_");
+    auto call = func::CallOp::create(b, op->getLoc(), symbol, TypeRange(op->getResultTypes()), arguments.getArrayRef());
+    op->replaceAllUsesWith(call.getResults());
+    op->erase();
+    ++outlinedNests;
+  }
+
   LogicalResult outline(linalg::LinalgOp op) {
     IRRewriter rewriter(op);
     Location loc = op.getLoc();
@@ -78,20 +168,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       return op.emitOpError("is not on buffers");
     SmallVector<unsigned> order = contiguousOrder(op);
     bool parallel = op.getNumLoops() > 0 && op.getIteratorTypesArray()[0] == utils::IteratorType::parallel;
-    SmallVector<Value> captured(op->getOperands());
-    llvm::SetVector<Value> above;
-    for (Region &region : op->getRegions())
-      getUsedValuesDefinedAbove(region, above);
-    // Constants are cloned into the kernel, all else is passed.
     SmallVector<Operation *> constants;
-    for (Value value : above) {
-      Operation *source = value.getDefiningOp();
-      if (source && source->hasTrait<OpTrait::ConstantLike>())
-        constants.push_back(source);
-      else if (!llvm::is_contained(captured, value))
-        captured.push_back(value);
-    }
-    llvm::SetVector<Value> arguments(captured.begin(), captured.end());
+    llvm::SetVector<Value> arguments = capture(op, constants);
 
     SmallVector<Type> types{rewriter.getIndexType(), rewriter.getIndexType()};
     for (Value argument : arguments)
@@ -125,20 +203,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       outer.setUpperBound(body->getArgument(1));
     }
     inner.eraseOp(clone);
-    kernel->walk([](Operation *inside) { inside->setLoc(UnknownLoc::get(inside->getContext())); });
-
-    std::string key;
-    llvm::raw_string_ostream os(key);
-    kernel.get()->print(os, OpPrintingFlags().useLocalScope().printGenericOpForm());
-    SymbolRefAttr &symbol = known[key];
-    if (!symbol) {
-      std::string name = "kernel_" + std::to_string(known.size() - 1);
-      kernel->setSymName(name);
-      kernel->setPrivate();
-      getOperation().push_back(kernel.release());
-      symbol = FlatSymbolRefAttr::get(&getContext(), name);
-      ++kernels;
-    }
+    useApproximations(*kernel);
+    FlatSymbolRefAttr symbol = share(std::move(kernel), "kernel_");
     ++calls;
     // The extent of the outermost loop, from the first operand dimension that it indexes.
     Value count = arith::ConstantIndexOp::create(rewriter, loc, 1);
@@ -151,8 +217,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
         break;
       }
     }
-    rt::ParallelForOp::create(rewriter, loc, cast<FlatSymbolRefAttr>(symbol), count,
-                              arith::ConstantIndexOp::create(rewriter, loc, 1), arguments.getArrayRef());
+    rt::ParallelForOp::create(rewriter, loc, symbol, count, arith::ConstantIndexOp::create(rewriter, loc, 1),
+                              arguments.getArrayRef());
     rewriter.eraseOp(op);
     return success();
   }

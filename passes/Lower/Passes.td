@@ -119,12 +119,16 @@ def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
     Each linalg operation becomes a call `rt.parallel_for @kernel`, the kernel being loops over a block of the outermost
     parallel dimension. Kernels that are equal but for their operands are one function, so the size of the code does not
     grow with the number of layers. In reductions the innermost loop is the last parallel dimension where that makes the
-    accesses contiguous; each element is still one chain in the order of the reduction.
+    accesses contiguous; each element is still one chain in the order of the reduction. exp, tanh, erf and log in f32
+    become polynomials. Loops and branches of the entry function that are left become functions too, so that it is one
+    block of calls.
   }];
   let statistics = [Statistic<"calls", "kernel-calls", "operations outlined">,
-                    Statistic<"kernels", "kernels", "different kernels">];
+                    Statistic<"kernels", "kernels", "different kernels">,
+                    Statistic<"outlinedNests", "nests", "loops and branches moved out of the entry function">];
   let dependentDialects = ["::farskip::rt::RtDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::affine::AffineDialect"];
+                           "::mlir::affine::AffineDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def LowerExpandShapePass : Pass<"lower-expand-shape"> {

@@ -14,3 +14,18 @@ func.func @heap(%n: index) {
   memref.dealloc %a : memref<?x4xf32>
   return
 }
+
+// Checks are calls, equal ones of one function, so that the caller stays one block.
+// CHECK-LABEL: func @checks
+// CHECK-NOT: scf.if
+// CHECK: call @[[CHECK:check_[0-9]+]](%arg0, %arg1,
+// CHECK: call @[[CHECK]](%arg0, %arg2,
+// CHECK: return
+// CHECK: func private @[[CHECK]](%arg0: !llvm.ptr, %arg1: i1, %arg2: i64)
+// CHECK: scf.if
+// CHECK: llvm.call @farskip_rt_run_fail
+func.func @checks(%a: i1, %b: i1, %n: index) {
+  rt.check %a, "extent {0} is odd"(%n)
+  rt.check %b, "extent {0} is odd"(%n)
+  return
+}

@@ -25,6 +25,14 @@ func.func @product(%a: memref<?x4xf32>, %b: memref<4x8xf32>, %c: memref<?x8xf32>
   return
 }
 
+// The C library is not called for each number.
+// CHECK-LABEL: func @exponential
+// CHECK: rt.parallel_for @kernel_2
+func.func @exponential(%a: memref<?x4xf32>) {
+  linalg.exp ins(%a : memref<?x4xf32>) outs(%a : memref<?x4xf32>)
+  return
+}
+
 // CHECK-LABEL: func private @kernel_0(%arg0: index, %arg1: index
 // CHECK: scf.for %{{.*}} = %arg0 to %arg1
 // CHECK-LABEL: func private @kernel_1
@@ -33,3 +41,6 @@ func.func @product(%a: memref<?x4xf32>, %b: memref<4x8xf32>, %c: memref<?x8xf32>
 // CHECK: scf.for %[[N:.*]] =
 // CHECK: memref.load %{{.*}}[%[[M]], %[[K]]]
 // CHECK: memref.load %{{.*}}[%[[K]], %[[N]]]
+// CHECK-LABEL: func private @kernel_2
+// CHECK-NOT: math.exp
+// CHECK: math.fma
