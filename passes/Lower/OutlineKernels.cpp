@@ -40,6 +40,9 @@ SmallVector<unsigned> contiguousOrder(linalg::LinalgOp op) {
   return order;
 }
 
+/// Elements that a thread should have at least: fewer take less time than waking it.
+constexpr int64_t kWork = 8192;
+
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   llvm::StringMap<FlatSymbolRefAttr> known;
 
@@ -161,6 +164,25 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     ++outlinedNests;
   }
 
+  /// The extent of a loop, from the first operand dimension that it indexes.
+  static Value extent(OpBuilder &b, linalg::LinalgOp op, int64_t loop) {
+    for (auto [operand, map] : llvm::zip(op->getOperands(), op.getIndexingMapsArray()))
+      if (std::optional<unsigned> position = map.getResultPosition(getAffineDimExpr(loop, b.getContext())))
+        return memref::DimOp::create(b, op.getLoc(), operand, *position);
+    return arith::ConstantIndexOp::create(b, op.getLoc(), 1);
+  }
+
+  /// Iterations of the outermost loop that are worth a thread of their own.
+  static Value fewest(OpBuilder &b, linalg::LinalgOp op) {
+    Location loc = op.getLoc();
+    Value one = arith::ConstantIndexOp::create(b, loc, 1), each = one;
+    for (int64_t loop = 1; loop < op.getNumLoops(); ++loop)
+      each = arith::MulIOp::create(b, loc, each, extent(b, op, loop));
+    Value work = arith::ConstantIndexOp::create(b, loc, kWork);
+    Value some = arith::DivUIOp::create(b, loc, work, arith::MaxUIOp::create(b, loc, each, one));
+    return arith::MaxUIOp::create(b, loc, some, one);
+  }
+
   LogicalResult outline(linalg::LinalgOp op) {
     IRRewriter rewriter(op);
     Location loc = op.getLoc();
@@ -206,19 +228,12 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     useApproximations(*kernel);
     FlatSymbolRefAttr symbol = share(std::move(kernel), "kernel_");
     ++calls;
-    // The extent of the outermost loop, from the first operand dimension that it indexes.
-    Value count = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value count = arith::ConstantIndexOp::create(rewriter, loc, 1), grain = count;
     if (parallel) {
-      for (auto [operand, map] : llvm::zip(op->getOperands(), op.getIndexingMapsArray())) {
-        std::optional<unsigned> position = map.getResultPosition(getAffineDimExpr(0, &getContext()));
-        if (!position)
-          continue;
-        count = memref::DimOp::create(rewriter, loc, operand, *position);
-        break;
-      }
+      count = extent(rewriter, op, 0);
+      grain = fewest(rewriter, op);
     }
-    rt::ParallelForOp::create(rewriter, loc, symbol, count, arith::ConstantIndexOp::create(rewriter, loc, 1),
-                              arguments.getArrayRef());
+    rt::ParallelForOp::create(rewriter, loc, symbol, count, grain, arguments.getArrayRef());
     rewriter.eraseOp(op);
     return success();
   }

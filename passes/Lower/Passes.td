@@ -146,7 +146,8 @@ def ConvertRtToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
     Every function gets the run-time's context as first argument. Memrefs pass as descriptors. `memref.alloc` and
     `memref.dealloc` become calls too, so that the run-time reports when there is no memory.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif
