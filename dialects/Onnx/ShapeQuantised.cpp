@@ -162,39 +162,45 @@ LogicalResult MsGatherBlockQuantizedOp::inferShapes(SymbolicShapes &shapes) {
   FailureOr<int64_t> quantize = normalizeAxis(*this, getQuantizeAxis(), rank);
   if (failed(gather) || failed(quantize))
     return failure();
-  if (!elementType(getData()).isUnsignedInteger(8))
-    return emitOpError() << "data has element type " << elementType(getData()) << ", wanted uint8";
+  // Bytes hold several numbers; integers of 4 bits are numbers by themselves.
+  bool packed = elementType(getData()).isUnsignedInteger(8);
+  if (!packed && (!isa<IntegerType>(elementType(getData())) || elementType(getData()).getIntOrFloatBitWidth() != 4))
+    return emitOpError() << "data has element type " << elementType(getData()) << ", wanted uint8, uint4 or int4";
   if (bits != 2 && bits != 4 && bits != 8)
     return emitOpError() << "bits is " << bits << ", wanted 2, 4 or 8";
   if (block < 16 || (block & (block - 1)))
     return emitOpError() << "block_size is " << block << ", wanted a power of two from 16 on";
-  if (*gather != 0 || *quantize == 0)
-    return emitOpError() << "data of uint8 is gathered along axis 0 and quantised along another";
+  if (*gather == *quantize || (packed && *gather != 0))
+    return emitOpError() << "data of " << elementType(getData()) << " cannot be gathered along axis " << *gather
+                         << " and quantised along axis " << *quantize;
   if (!isa<FloatType>(elementType(getScales())))
     return emitOpError() << "scales have element type " << elementType(getScales()) << ", wanted a float";
   if (failed(checkRank(*this, shapes, getScales(), "scales", rank, rank)))
     return failure();
   // The numbers are packed along the last axis.
-  data.back() = data.back() * (8 / bits);
+  if (packed)
+    data.back() = data.back() * (8 / bits);
   for (int64_t axis = 0; axis < rank; ++axis) {
     SymbolicExpr wanted = axis == *quantize ? shapes.ceilDiv(data[axis], block) : data[axis];
     if (scales[axis].isNever(wanted))
       return emitOpError() << "scales have shape " << shapes.str(scales) << " for data of " << shapes.str(data)
                            << ", axis " << *quantize << " and block_size " << block;
   }
-  if (data[0].isConstant(0))
+  if (data[*gather].isConstant(0))
     return emitOpError() << "data has no rows";
   if (Value zeros = getZeroPoints()) {
     if (elementType(zeros) != elementType(getData()))
       return emitOpError() << "zero_points have element type " << elementType(zeros) << ", wanted that of data";
     Dims have(shapes.shape(zeros)), wanted = scales;
-    wanted.back() = shapes.ceilDiv(wanted.back() * bits, 8);
+    if (packed)
+      wanted.back() = shapes.ceilDiv(wanted.back() * bits, 8);
     if (have.size() != wanted.size() ||
         llvm::any_of(llvm::zip(have, wanted), [](auto pair) { return std::get<0>(pair).isNever(std::get<1>(pair)); }))
       return emitOpError() << "zero_points have shape " << shapes.str(have) << ", wanted " << shapes.str(wanted);
   }
-  Dims result = indices;
-  result.append(data.begin() + 1, data.end());
+  Dims result(data.begin(), data.begin() + *gather);
+  result.append(indices);
+  result.append(data.begin() + *gather + 1, data.end());
   shapes.set(getOutput(), elementType(getScales()), std::move(result));
   return success();
 }

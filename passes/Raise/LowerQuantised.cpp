@@ -95,7 +95,11 @@ LogicalResult lowerMatMulNBits(onnx::MsMatMulNBitsOp op, OnnxLowering &to) {
 
 LogicalResult lowerGatherBlockQuantized(onnx::MsGatherBlockQuantizedOp op, OnnxLowering &to) {
   Dims data(to.shapes.shape(op.getData())), scaleDims(to.shapes.shape(op.getScales()));
-  int64_t rank = data.size(), indexRank = to.shapes.rank(op.getIndices()), bits = op.getBits(), pack = 8 / bits;
+  Type stored = getElementTypeOrSelf(op.getData().getType());
+  bool packed = stored.isUnsignedInteger(8);
+  int64_t rank = data.size(), indexRank = to.shapes.rank(op.getIndices()), bits = op.getBits();
+  int64_t pack = packed ? 8 / bits : 1,
+          gather = op.getGatherAxis() < 0 ? op.getGatherAxis() + rank : op.getGatherAxis();
   int64_t quantize = op.getQuantizeAxis() < 0 ? op.getQuantizeAxis() + rank : op.getQuantizeAxis();
   Dims numbers = data;
   numbers.back() = numbers.back() * pack;
@@ -105,13 +109,14 @@ LogicalResult lowerGatherBlockQuantized(onnx::MsGatherBlockQuantizedOp op, OnnxL
   }
   if (op.getZeroPoints()) {
     Dims zeroDims(to.shapes.shape(op.getZeroPoints())), wanted = scaleDims;
-    wanted.back() = to.shapes.ceilDiv(wanted.back() * bits, 8);
+    if (packed)
+      wanted.back() = to.shapes.ceilDiv(wanted.back() * bits, 8);
     for (int64_t axis = 0; axis < rank; ++axis)
       requireEqual(to, zeroDims[axis], wanted[axis], "the extent of zero_points along axis " + Twine(axis));
   }
   Value table = to.value(op.getData()), indices = to.value(op.getIndices()), scales = to.value(op.getScales());
   Value zeros = op.getZeroPoints() ? to.value(op.getZeroPoints()) : Value();
-  Value rows = to.sizeValue(data[0]),
+  Value rows = to.sizeValue(data[gather]),
         some = arith::CmpIOp::create(to.builder, to.loc(), arith::CmpIPredicate::sgt, rows, to.index(0));
   to.check(some, "data has no rows");
   Type element = to.type(op.getOutput()).getElementType(), f32 = to.builder.getF32Type();
@@ -122,22 +127,31 @@ LogicalResult lowerGatherBlockQuantized(onnx::MsGatherBlockQuantizedOp op, OnnxL
                auto compare = [&](arith::CmpIPredicate kind, Value x, Value y) -> Value {
                  return arith::CmpIOp::create(b, loc, kind, x, y);
                };
-               Value row = tensor::ExtractOp::create(b, loc, indices, i.take_front(indexRank));
+               Value row = tensor::ExtractOp::create(b, loc, indices, i.slice(gather, indexRank));
                row = OnnxLowering::wrapIndex(b, loc, row, rows);
                Value inside = arith::AndIOp::create(b, loc, compare(arith::CmpIPredicate::sge, row, number(0)),
                                                     compare(arith::CmpIPredicate::slt, row, rows));
-               SmallVector<Value> where{arith::SelectOp::create(b, loc, inside, row, number(0))};
-               llvm::append_range(where, i.drop_front(indexRank));
-               auto packedAt = [&](Value tensor, SmallVector<Value> at) {
+               SmallVector<Value> where(i.take_front(gather));
+               where.push_back(arith::SelectOp::create(b, loc, inside, row, number(0)));
+               llvm::append_range(where, i.drop_front(gather + indexRank));
+               auto numberAt = [&](Value tensor, SmallVector<Value> at) -> Value {
+                 if (!packed) {
+                   Value whole = tensor::ExtractOp::create(b, loc, tensor, at);
+                   if (stored.isUnsignedInteger())
+                     return arith::UIToFPOp::create(b, loc, f32, whole);
+                   return arith::SIToFPOp::create(b, loc, f32, whole);
+                 }
                  Value place = arith::RemUIOp::create(b, loc, at.back(), number(pack));
                  at.back() = arith::DivUIOp::create(b, loc, at.back(), number(pack));
                  return unpackNumber(b, loc, tensor::ExtractOp::create(b, loc, tensor, at), place, bits, f32);
                };
-               Value x = packedAt(table, where);
+               Value x = numberAt(table, where);
                SmallVector<Value> block = where;
                block[quantize] = arith::DivUIOp::create(b, loc, where[quantize], number(op.getBlockSize()));
-               Value zero = zeros ? packedAt(zeros, block)
-                                  : arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1 << (bits - 1))).getResult();
+               Value zero =
+                   zeros
+                       ? numberAt(zeros, block)
+                       : arith::ConstantOp::create(b, loc, b.getF32FloatAttr(packed ? 1 << (bits - 1) : 0)).getResult();
                Value scale = tensor::ExtractOp::create(b, loc, scales, block);
                if (scale.getType() != f32)
                  scale = arith::ExtFOp::create(b, loc, f32, scale);

@@ -62,10 +62,11 @@ LogicalResult OnnxLowering::run() {
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
     old.push_back(&op);
-  for (BlockArgument argument : body.getArguments()) {
+  // New arguments behind the old ones, whose types say whether their integers are unsigned.
+  SmallVector<BlockArgument> arguments(body.getArguments());
+  for (BlockArgument argument : arguments) {
     RankedTensorType lowered = type(argument);
-    argument.setType(lowered);
-    values[argument] = argument;
+    values[argument] = body.addArgument(lowered, argument.getLoc());
     inputs.push_back(lowered);
   }
   if (failed(lowerOperations(body)))
@@ -80,6 +81,7 @@ LogicalResult OnnxLowering::run() {
   function.setFunctionType(FunctionType::get(function.getContext(), inputs, outputs));
   for (Operation *op : llvm::reverse(old))
     op->erase();
+  body.eraseArguments(0, arguments.size());
   return success();
 }
 

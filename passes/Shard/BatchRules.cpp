@@ -572,12 +572,13 @@ public:
     return alongAxes(rows, [&](int64_t a) { return a == rank(rows) - 1; });
   }
 
-  /// Indices into a table that all ranks hold.
-  BatchState tableRows(Value indices, ValueRange table) {
+  /// Indices into axis `along` of a table that all ranks hold.
+  BatchState tableRows(Value indices, ValueRange table, int64_t along) {
     for (Value part : table)
       if (data(part).kind != BatchState::Kind::Same)
         return unknown("the table depends on the batch");
-    return alongAxes(indices, [](int64_t) { return false; });
+    BatchState state = alongAxes(indices, [](int64_t) { return false; });
+    return state.isSlice() ? BatchState::slice(state.axis + along) : state;
   }
 
   /// Angles are a table for all, or one row for each of the rank's own positions.
@@ -690,7 +691,7 @@ public:
         .Case([&](MsGatherBlockQuantizedOp op) {
           SmallVector<Value> table(op->getOperands());
           table.erase(table.begin() + 1);
-          return tableRows(op.getIndices(), table);
+          return tableRows(op.getIndices(), table, normalized(op.getGatherAxis(), rank(op.getData())));
         })
         .Case<LayerNormalizationOp, RMSNormalizationOp, SimplifiedLayerNormalizationOp>(
             [&](auto op) { return norm(ValueRange{op.getX()}, op.getAxis()); })
