@@ -161,7 +161,8 @@ bool ResidualStream::hasRouter(Value value) const {
 /// product with a weight.
 bool ResidualStream::hasAttention(Value value) const {
   for (Operation *op : slice(value)) {
-    if (is(op, {"Attention", "ms.GroupQueryAttention", "ms.MultiHeadAttention", "ms.Attention", "LinearAttention"}))
+    if (op->getName().getStringRef() == "moe.attend" ||
+        is(op, {"Attention", "ms.GroupQueryAttention", "ms.MultiHeadAttention", "ms.Attention", "LinearAttention"}))
       return true;
     if (!is(op, {"Softmax"}))
       continue;

@@ -10,7 +10,7 @@ namespace farskip::runtime {
 struct World {
   bool present = false; ///< false: this process starts its ranks itself
   int64_t rank = 0, ranks = 1;
-  std::string host;       ///< of rank 0
+  std::string host; ///< of rank 0
   int port = 0;
 };
 

@@ -199,7 +199,8 @@ private:
         continue;
       }
       // A stranger does not hold the ranks up.
-      if (transfer(fd, &hello, sizeof hello, false, Deadline(kSoon)) && !std::memcmp(hello.magic, kMagic, sizeof kMagic)) {
+      if (transfer(fd, &hello, sizeof hello, false, Deadline(kSoon)) &&
+          !std::memcmp(hello.magic, kMagic, sizeof kMagic)) {
         prepareForData(fd);
         return fd;
       }
