@@ -162,7 +162,12 @@ static LogicalResult inferExtreme(Operation *op, SymbolicShapes &shapes, bool gr
   });
 }
 LogicalResult MaxOp::inferShapes(SymbolicShapes &shapes) { return inferExtreme(*this, shapes, true); }
+/// Operands of one sum: the loop over them is one operation, which takes time in the square of their number.
+static constexpr unsigned kMaxSummands = 1024;
+
 static LogicalResult inferVariadicSum(Operation *op, SymbolicShapes &shapes) {
+  if (op->getNumOperands() > kMaxSummands)
+    return op->emitOpError("has ") << op->getNumOperands() << " operands; at most " << kMaxSummands << " are supported";
   if (op->getNumOperands() == 0)
     return op->emitOpError() << "has no inputs";
   return inferBinary(op, shapes, "f", {}, unknown);
